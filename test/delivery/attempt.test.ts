@@ -26,7 +26,7 @@ import {
   urlsOf,
 } from './samples.ts'
 
-/** No local port is left for connections to an endpoint. */
+/** The outcome if no local port is left for connections to an endpoint. */
 const shortOfPorts: RequestOutcome = {
   kind: 'shortage',
   code: 'EADDRNOTAVAIL',
@@ -35,13 +35,13 @@ const shortOfPorts: RequestOutcome = {
 
 type PostDelivery = DeliverySender['post']
 
-/** Gates to endpoints that let every request through. */
+/** Makes gates that admit every request. */
 function gatesTo(endpoints: readonly Endpoint[]): readonly EndpointGate[] {
   const policies = queuePolicies(defaultRetryPolicy, { concurrency: 10 }, () => 0)
   return endpoints.map((endpoint) => new EndpointGate(endpoint, policies))
 }
 
-/** Starts a round over that many endpoints. */
+/** Starts a round over a number of endpoints. */
 function start(
   endpoints: number,
   post: PostDelivery,
@@ -50,14 +50,14 @@ function start(
     clock = new ManualClock(startMs),
   }: { delivery?: LeasedDelivery; clock?: Clock } = {},
 ) {
-  const told = recordingRuntime(clock)
+  const recording = recordingRuntime(clock)
   const logged: RequestRecord[] = []
   const destination = destinationOf(endpoints)
   const settlements: Settlement[] = []
   let ended: Promise<unknown> | undefined
   const settlement = new Promise<Settlement>((resolve) => {
     ended = attempt(delivery, {
-      runtime: told.runtime,
+      runtime: recording.runtime,
       destination,
       gates: gatesTo(destination.endpoints),
       post: ({ endpoint }) => post(endpoint, delivery),
@@ -69,16 +69,16 @@ function start(
       },
     })
   })
-  return { settlement, settlements, ended, logged, told }
+  return { settlement, settlements, ended, logged, recording }
 }
 
 interface Round {
   readonly settlement: Settlement
   readonly logged: readonly RequestRecord[]
-  readonly told: RecordingRuntime
+  readonly recording: RecordingRuntime
 }
 
-/** Makes a round over endpoints `a`, `b`, ... that end as given. */
+/** Makes a round over the endpoints `a`, `b` and so on, with these outcomes. */
 async function round(
   outcomes: readonly RequestOutcome[],
   delivery: LeasedDelivery = leased(),
@@ -88,13 +88,13 @@ async function round(
     expect({ body, messageId }).toEqual({ body: delivery.body, messageId: delivery.messageId })
     return Promise.resolve(outcomes[urls.indexOf(endpoint.url)]!)
   }
-  const { settlement, ended, logged, told } = start(outcomes.length, post, { delivery })
+  const { settlement, ended, logged, recording } = start(outcomes.length, post, { delivery })
   await ended
-  return { settlement: await settlement, logged, told }
+  return { settlement: await settlement, logged, recording }
 }
 
 describe('a round', () => {
-  test('asks all endpoints at once', async () => {
+  test('sends to all endpoints at once', async () => {
     const { opened, open } = gate()
     const asked: string[] = []
     const { ended } = start(3, async (endpoint) => {
@@ -107,7 +107,7 @@ describe('a round', () => {
     await ended
   })
 
-  test('asks only the given endpoints', async () => {
+  test('sends only to the endpoints of the given gates', async () => {
     const asked: string[] = []
     const destination = destinationOf(3)
     const settlements: Settlement[] = []
@@ -123,7 +123,7 @@ describe('a round', () => {
       ended: () => undefined,
       settled: (settlement) => settlements.push(settlement),
     })
-    // The others may still take it.
+    // The other endpoints may still accept it.
     expect(settlements).toMatchObject([
       { kind: 'retry', progress: { holds: [{ url: urlOf('b'), untilMs: null }] } },
     ])
@@ -137,13 +137,13 @@ describe('a round', () => {
     { name: 'one of two, the other silent', outcomes: [{ kind: 'timeout' }, answered(200)] },
     { name: 'one of two, the other cut off', outcomes: [{ kind: 'interrupted' }, answered(200)] },
   ] as const)('delivers when it succeeds at $name', async ({ outcomes }) => {
-    const { settlement, logged, told } = await round(outcomes)
-    const success = told.requests.find(({ outcome }) => outcome === 'success')!
+    const { settlement, logged, recording } = await round(outcomes)
+    const success = recording.requests.find(({ outcome }) => outcome === 'success')!
     const { url, atMs, durationMs, status, excerpt } = success
     const firstTry = { url, atMs, durationMs, status, excerpt }
     expect(settlement).toEqual({ kind: 'delivered', delivery: leased(), attempts: 1, firstTry })
-    expect(logged).toEqual(told.requests.filter((request) => request !== success))
-    expect(told.requests).toHaveLength(outcomes.length)
+    expect(logged).toEqual(recording.requests.filter((request) => request !== success))
+    expect(recording.requests).toHaveLength(outcomes.length)
   })
 
   test.each([
@@ -207,7 +207,7 @@ describe('a round', () => {
     expect(await settlement).toMatchObject({ kind: 'retry', dueAtMs: startMs + 10_000 })
   })
 
-  test('fails for good when every endpoint did, and names each cause once', async () => {
+  test('fails for good if every endpoint did, with each cause once in the reason', async () => {
     const outcomes = [answered(404), certificateRefused, answered(404), answered(302)]
     const { settlement } = await round(outcomes)
     expect(settlement).toEqual({
@@ -218,12 +218,12 @@ describe('a round', () => {
     })
   })
 
-  test('that our side cut off is returned', async () => {
+  test('that our side interrupted is returned', async () => {
     const { settlement } = await round([shortOfPorts, { kind: 'interrupted' }])
     expect(settlement).toEqual({ kind: 'returned', delivery: leased(), dueAtMs: startMs })
   })
 
-  test('that our side cut off at one endpoint remembers what the other answered', async () => {
+  test('that our side interrupted at one endpoint keeps the answer of the other', async () => {
     const { settlement } = await round([shortOfPorts, answered(404)])
     expect(settlement).toMatchObject({
       kind: 'retry',
@@ -233,7 +233,7 @@ describe('a round', () => {
     })
   })
 
-  test('waits from its end, and counts the window from its beginning', async () => {
+  test('counts the delay from its end, and the window from its start', async () => {
     const clock = new ManualClock(startMs)
     const post: PostDelivery = async () => {
       await clock.advance(4_000)
@@ -255,7 +255,7 @@ test.each([
   { name: 'less than the schedule, with a 429', outcomes: [answered(429, '3')], waitMs: 3_000 },
   { name: 'nothing readable', outcomes: [answered(503, 'soon')], waitMs: 10_000 },
   {
-    name: 'nothing, where one of several goes by the schedule',
+    name: 'nothing, if another endpoint follows the schedule',
     outcomes: [answered(429, '60'), { kind: 'timeout' }],
     waitMs: 10_000,
   },
@@ -265,7 +265,7 @@ test.each([
 })
 
 describe('a request', () => {
-  test('is passed to the observer and logged, with any outcome', async () => {
+  test('is reported to the observer and logged, whatever its outcome', async () => {
     const excerpt = 'Come back later'
     const outcomes = [
       { kind: 'answered', status: 503, retryAfter: undefined, excerpt },
@@ -274,7 +274,7 @@ describe('a request', () => {
       answered(200),
     ] as const
     const delivery = leased({ attempts: 2, lane: 'retry' })
-    const { told, logged } = await round(outcomes, delivery)
+    const { recording, logged } = await round(outcomes, delivery)
     const common = {
       destinationId: 'crm',
       deliveryId: 1,
@@ -294,17 +294,17 @@ describe('a request', () => {
       { ...common, url: urlOf('d'), outcome: 'success', status: 200, error: null },
     ])
     for (const { durationMs } of logged) expect(durationMs).toSatisfy(Number.isInteger)
-    expect(told.requests).toEqual(logged)
+    expect(recording.requests).toEqual(logged)
   })
 
-  test('that times out is logged with code, endpoint and messageId, and no other is', async () => {
-    const { told } = await round([
+  test('that times out is the only one with a warning, which has its code, endpoint and messageId', async () => {
+    const { recording } = await round([
       answered(200),
       { kind: 'timeout' },
       answered(503),
       certificateRefused,
     ])
-    expect(told.warnings).toEqual([
+    expect(recording.warnings).toEqual([
       {
         message: 'webhook timed out',
         code: 'timeout',

@@ -20,7 +20,7 @@ const balanced: StoreAudit = {
   withoutBody: 0,
 }
 
-/** The names of the equations that do not hold, with how much they are off. */
+/** Returns the equations that do not hold, each with its difference. */
 function wrong(audit: StoreAudit): readonly (readonly [string, number])[] {
   return auditEquations(audit)
     .filter(({ difference }) => difference !== 0)
@@ -28,7 +28,7 @@ function wrong(audit: StoreAudit): readonly (readonly [string, number])[] {
 }
 
 describe('auditEquations', () => {
-  test('has every equation with its figures', () => {
+  test('returns every equation with its figures', () => {
     const inWords = auditEquations(balanced).map(
       ({ whole, parts, difference }) =>
         `${whole.count} ${whole.name} = ${parts.map(({ count, name }) => `${count} ${name}`).join(' + ')} (${difference})`,
@@ -45,7 +45,7 @@ describe('auditEquations', () => {
   })
 
   test.each(['accepted', 'routed', 'filtered', 'duplicate', 'suppressed'] as const)(
-    'finds an event too many in %s',
+    'finds one event too many in %s',
     (line) => {
       const ledger = { ...balanced.ledger, [line]: balanced.ledger[line] + 1 }
       expect(wrong({ ...balanced, ledger })).toEqual([['accepted', line === 'accepted' ? 1 : -1]])
@@ -58,19 +58,22 @@ describe('auditEquations', () => {
   })
 
   test.each(['pending', 'delivered', 'failed', 'expired'] as const)(
-    'finds what is %s in the ledger and neither in the store nor purged',
+    'finds deliveries that are %s in the ledger, but neither in the store nor purged',
     (state) => {
       const counted = { ...balanced.counted, [state]: balanced.counted[state] - 2 }
       expect(wrong({ ...balanced, counted })).toEqual([[state, 2]])
     },
   )
 
-  test.each(['delivered', 'failed', 'expired'] as const)('counts what was purged, %s', (state) => {
-    const purged = { ...balanced.purged, [state]: balanced.purged[state] + 1 }
-    expect(wrong({ ...balanced, purged })).toEqual([[state, -1]])
-  })
+  test.each(['delivered', 'failed', 'expired'] as const)(
+    'counts purged deliveries: %s',
+    (state) => {
+      const purged = { ...balanced.purged, [state]: balanced.purged[state] + 1 }
+      expect(wrong({ ...balanced, purged })).toEqual([[state, -1]])
+    },
+  )
 
-  test('finds texts that are missing', () => {
+  test('finds missing bodies', () => {
     expect(wrong({ ...balanced, withoutBody: 3 })).toEqual([['deliveries without a body', 3]])
   })
 })

@@ -22,10 +22,10 @@ function ask(health: EndpointHealth): BreakerChange | undefined {
   return breaker.end(breaker.start(nowMs, 'first')!, health, nowMs)
 }
 
-describe('news of another process', () => {
+describe('news from another process', () => {
   const down = { openMs: 30 * secondMs, graceMs: 6 * secondMs, rank: 1 }
 
-  test('opens a breaker, and leaves the probe to that process for a while', () => {
+  test('opens a breaker, and leaves the first probe to that process', () => {
     expect(breaker.follow(down, nowMs)).toEqual({
       kind: 'opened',
       openMs: 36 * secondMs,
@@ -36,7 +36,7 @@ describe('news of another process', () => {
     expect(ask('failure')).toMatchObject({ kind: 'reopened', openMs: minuteMs })
   })
 
-  test('after a success of its own only makes the next failure open a breaker', () => {
+  test('after an own success makes only the next failure open a breaker', () => {
     ask('success')
     expect(breaker.follow(down, nowMs)).toBeUndefined()
     expect(breaker.state).toBe('closed')
@@ -47,7 +47,7 @@ describe('news of another process', () => {
     expect(ask('failure')).toMatchObject({ kind: 'opened', openMs: 30 * secondMs })
   })
 
-  test('counts once the last success of its own is older than the window', () => {
+  test('opens a breaker once the last own success is older than the window', () => {
     ask('success')
     nowMs += minuteMs
     expect(breaker.follow(down, nowMs)).toMatchObject({ kind: 'opened' })
@@ -61,7 +61,7 @@ describe('news of another process', () => {
     expect(breaker.follow(up, nowMs)).toBeUndefined()
   })
 
-  test('of the lower rank counts if two open a breaker at once, in any order', () => {
+  test('of the lower rank wins if two arrive at once, in any order', () => {
     const [low, high] = [
       { ...down, rank: 0, graceMs: 0 },
       { ...down, rank: 2 },
@@ -75,11 +75,11 @@ describe('news of another process', () => {
       expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 30 * secondMs)
     }
     nowMs += 30 * secondMs
-    // The next round is that of the process that probed.
+    // The process that probed decides about the next open time.
     expect(breaker.follow({ ...high, openMs: minuteMs }, nowMs)).toMatchObject({ kind: 'reopened' })
   })
 
-  test('changes nothing while a probe of its own is in progress', () => {
+  test('changes nothing during an own probe', () => {
     for (let failures = 0; failures < 10; failures++) ask('failure')
     nowMs = breaker.probeAtMs(nowMs, 'first')!
     const probe = breaker.start(nowMs, 'first')!

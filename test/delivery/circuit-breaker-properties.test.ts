@@ -9,7 +9,7 @@ import {
 } from '../../src/delivery/circuit-breaker.ts'
 import type { Lane } from '../../src/model/index.ts'
 
-/** Easy to open, so that short sequences come far. */
+/** Opens early, so that short sequences reach all states. */
 const policy = { ...defaultBreakerPolicy, consecutiveFailures: 3, requestsMin: 4 }
 
 type Step =
@@ -19,14 +19,14 @@ type Step =
   | { readonly kind: 'wait' }
   | { readonly kind: 'resize'; readonly concurrency: number }
 
-/** A breaker with a clock and requests that checks its invariants at every moment. */
+/** Drives a breaker with a clock and requests, and checks its invariants after each step. */
 class Driver {
   readonly breaker: CircuitBreaker
   concurrency: number
   nowMs: number = Date.UTC(2026, 0, 2)
   readonly #inFlight: BreakerTicket[] = []
   #probe: BreakerTicket | undefined
-  /** Whether the probe did not wait for its time. */
+  /** Whether the probe started before it was due. */
   #isEarly = false
 
   constructor(concurrency: number) {
@@ -99,7 +99,7 @@ class Driver {
     const free = this.breaker.freeSlots(this.nowMs, 'first')
     expect(Number.isInteger(free)).toBe(true)
     expect(free).toBeGreaterThanOrEqual(0)
-    // Made smaller, it may have more under way than it lets through now.
+    // After a reduction, more requests can be in flight than are allowed now.
     const freeMax = Math.max(this.concurrency - this.#inFlight.length, 0)
     expect(free).toBeLessThanOrEqual(freeMax)
     expect(state === 'half-open').toBe(this.#probe !== undefined)
@@ -144,20 +144,20 @@ const steps = fc.array(
 
 const concurrencies = fc.integer({ min: 1, max: 6 })
 
-/** A breaker after anything at all. */
+/** Returns a driver after some steps. */
 function drive(concurrency: number, taken: readonly Step[]): Driver {
   const driver = new Driver(concurrency)
   for (const step of taken) driver.take(step)
-  // What follows asks whether it gets well again, where anything may be sent at all.
+  // The tests below check the recovery, which needs a concurrency above 0.
   if (driver.concurrency === 0) driver.resize(concurrency)
   return driver
 }
 
-test('always keeps to the concurrency, to one probe and to its longest time', () => {
+test('a breaker never exceeds the concurrency, one probe, or the maximum open time', () => {
   fc.assert(fc.property(concurrencies, steps, (...given) => drive(...given).check()))
 })
 
-test('an endpoint that is well again gets its whole concurrency after as many requests', () => {
+test('a recovered endpoint gets its whole concurrency after as many requests', () => {
   const property = fc.property(concurrencies, steps, (...given) => {
     const driver = drive(...given)
     driver.endAll('success')
@@ -172,7 +172,7 @@ test('an endpoint that is well again gets its whole concurrency after as many re
   fc.assert(property)
 })
 
-test('an endpoint that fails everything gets one request each time that it was left alone', () => {
+test('an endpoint that fails every request gets one request after each open time', () => {
   const pauses = fc.array(fc.integer({ min: 20_000, max: 60_000 }), { minLength: 50 })
   const property = fc.property(concurrencies, steps, pauses, (concurrency, taken, pausesMs) => {
     const driver = drive(concurrency, taken)

@@ -39,7 +39,7 @@ function ask(health: EndpointHealth): BreakerChange | undefined {
   return end(start(), health)
 }
 
-/** One request after the other; `S`, `F` and `N` say how each ends. */
+/** Makes requests one after the other. `S` is a success, `F` a failure, `N` a neutral end. */
 function askEach(ends: string): readonly (BreakerChange | undefined)[] {
   const healths = { S: 'success', F: 'failure', N: 'neutral' } as const
   return Array.from(ends, (letter) => ask(healths[letter as keyof typeof healths]))
@@ -51,7 +51,7 @@ function waitForProbe(): void {
   nowMs = breaker.probeAtMs(nowMs, 'first')!
 }
 
-/** Opens it and lets its probe succeed. */
+/** Opens the breaker, and lets its probe succeed. */
 function beginRecovery(): void {
   askEach(failures(10))
   waitForProbe()
@@ -72,7 +72,7 @@ test('the policy is the documented one and cannot be changed', () => {
 })
 
 describe('a closed breaker', () => {
-  test('lets as many requests go at once as the concurrency says', () => {
+  test('admits as many requests at once as the concurrency allows', () => {
     expect(breaker.state).toBe('closed')
     expect(breaker.probeAtMs(nowMs, 'first')).toBeUndefined()
     expect(breaker.freeSlots(nowMs, 'first')).toBe(10)
@@ -83,14 +83,14 @@ describe('a closed breaker', () => {
     expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
   })
 
-  test('takes the end of a request once', () => {
+  test('counts the end of a request once', () => {
     const [first] = startMany(2)
     end(first!, 'success')
     end(first!, 'success')
     expect(breaker.freeSlots(nowMs, 'first')).toBe(9)
   })
 
-  test('opens with the tenth failure in a row, and says so', () => {
+  test('opens with the tenth failure in a row, and reports it', () => {
     const changes = askEach(failures(10))
     expect(changes.slice(0, 9)).toEqual(Array(9).fill(undefined))
     expect(changes[9]).toEqual({ kind: 'opened', openMs: 30_000, probeAtMs: nowMs + 30_000 })
@@ -108,7 +108,7 @@ describe('a closed breaker', () => {
   })
 
   test.each([
-    { name: 'a success ends the row', ends: `${failures(9)}S${failures(9)}`, state: 'closed' },
+    { name: 'a success ends the series', ends: `${failures(9)}S${failures(9)}`, state: 'closed' },
     { name: 'a neutral end does not', ends: `${failures(9)}NF`, state: 'open' },
   ])('$name: $state', ({ ends, state }) => {
     breaker = new CircuitBreaker({ ...defaultBreakerPolicy, requestsMin: 100 }, concurrency)
@@ -122,7 +122,7 @@ describe('a closed breaker', () => {
     { name: '8 of 9: too few', ends: 'FFFFSFFFF', state: 'closed' },
     { name: 'neutral ends do not make them 10', ends: 'FFFFSFFFFNNNN', state: 'closed' },
     { name: 'neutral ends do not lower the share', ends: 'FSFSFSNNNNFFFF', state: 'open' },
-    { name: '7 of 10, a success last: it just answered', ends: 'FFFFFFFSSS', state: 'closed' },
+    { name: '7 of 10, a success last', ends: 'FFFFFFFSSS', state: 'closed' },
     { name: '8 of 11, the next failure', ends: 'FFFFFFFSSSF', state: 'open' },
   ])('$name: $state', ({ ends, state }) => {
     askEach(ends)
@@ -131,7 +131,7 @@ describe('a closed breaker', () => {
 
   test.each([
     { name: 'counts a request for nearly the window', passedMs: 29_999, state: 'open' },
-    { name: 'forgets it then', passedMs: 30_000, state: 'closed' },
+    { name: 'forgets a request after the window', passedMs: 30_000, state: 'closed' },
   ])('$name', ({ passedMs, state }) => {
     askEach('F')
     nowMs += passedMs
@@ -139,14 +139,14 @@ describe('a closed breaker', () => {
     expect(breaker.state).toBe(state)
   })
 
-  test('forgets what ended within one thirtieth of the window together', () => {
+  test('forgets requests together that ended within one thirtieth of the window', () => {
     ask('success')
     nowMs += 999
     askEach('SSS')
     nowMs = startMs + 29_999
     askEach('FFFFFF')
     nowMs = startMs + 30_000
-    // The first of these would make 7 of 10 if the successes still counted; so it makes 7 of 7.
+    // With the successes, the first failure would make 7 of 10. Without them it makes 7 of 7: too few.
     askEach('FF')
     expect(breaker.state).toBe('closed')
     askEach('SF')
@@ -155,7 +155,7 @@ describe('a closed breaker', () => {
 })
 
 describe('an open breaker', () => {
-  test('lets nothing go until its time is over, then one probe', () => {
+  test('admits nothing until its open time is over, then one probe', () => {
     askEach(failures(10))
     nowMs = startMs + 29_999
     expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
@@ -172,7 +172,7 @@ describe('an open breaker', () => {
     expect(breaker.start(nowMs, 'first')).toBeUndefined()
   })
 
-  test('doubles its time with every probe that fails, up to the maximum', () => {
+  test('doubles its open time with every failed probe, up to the maximum', () => {
     askEach(failures(10))
     const reopened = [60, 120, 240, 300, 300].map((seconds) => {
       waitForProbe()
@@ -185,12 +185,12 @@ describe('an open breaker', () => {
     }
   })
 
-  test('keeps to the maximum from the first time on', () => {
+  test('never exceeds the maximum, not even at first', () => {
     breaker = new CircuitBreaker({ ...defaultBreakerPolicy, openMsMax: 10_000 }, concurrency)
     expect(askEach(failures(10)).at(-1)).toMatchObject({ openMs: 10_000 })
   })
 
-  test('counts its time from the end of the probe', () => {
+  test('counts its open time from the end of the probe', () => {
     askEach(failures(10))
     waitForProbe()
     const probe = start()
@@ -199,20 +199,20 @@ describe('an open breaker', () => {
     expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 60_000)
   })
 
-  test('lets the next probe go at once when one told nothing, and adds nothing to its time', () => {
+  test('admits the next probe at once after an inconclusive one, and keeps its open time', () => {
     askEach(failures(10))
     waitForProbe()
     expect(ask('neutral')).toBeUndefined()
     expect(breaker.state).toBe('open')
     expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
-    // Not even a clock that is set back takes that away.
+    // This holds even if the clock is set back.
     nowMs -= hourMs
     expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
     expect(ask('failure')).toMatchObject({ kind: 'reopened', openMs: 60_000 })
   })
 
   test.each(['success', 'failure', 'neutral'] as const)(
-    'does not look at a %s of a request that started before',
+    'ignores a %s of a request that started before it opened',
     (health) => {
       const [first, second, third, fourth] = startMany(4)
       for (let failed = 0; failed < 10; failed++) ask('failure')
@@ -235,7 +235,7 @@ describe('an open breaker', () => {
     },
   )
 
-  test('counts requests that started before against the concurrency, as long as they last', () => {
+  test('counts requests that started before it opened against the concurrency until they end', () => {
     breaker = new CircuitBreaker({ ...defaultBreakerPolicy, consecutiveFailures: 1 }, 3)
     const tickets = startMany(3)
     end(tickets[0]!, 'failure')
@@ -267,14 +267,14 @@ describe('a recovering breaker', () => {
     { ends: 'SF', limit: 1 },
     { ends: 'SSSSF', limit: 2 },
     { ends: 'SSSSSSSSFF', limit: 2 },
-  ])('lets $limit go at once after $ends', ({ ends, limit }) => {
+  ])('admits $limit at once after $ends', ({ ends, limit }) => {
     beginRecovery()
     askEach(ends)
     expect(breaker.state).toBe('recovering')
     expect(breaker.freeSlots(nowMs, 'first')).toBe(limit)
   })
 
-  test('lets nothing go while more are in flight than a failure left room for', () => {
+  test('admits nothing while more requests are in flight than allowed after a failure', () => {
     beginRecovery()
     askEach('SSSS')
     const tickets = startMany(5)
@@ -287,7 +287,7 @@ describe('a recovering breaker', () => {
     expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
   })
 
-  test('closes when it lets the whole concurrency go, and says so', () => {
+  test('closes once it admits the whole concurrency, and reports it', () => {
     beginRecovery()
     const changes = askEach('SSSSSSSSS')
     expect(changes.slice(0, 8)).toEqual(Array(8).fill(undefined))
@@ -296,7 +296,7 @@ describe('a recovering breaker', () => {
     expect(breaker.freeSlots(nowMs, 'first')).toBe(10)
   })
 
-  test('has nothing to do if the concurrency is one', () => {
+  test('closes at once if the concurrency is one', () => {
     breaker = new CircuitBreaker(defaultBreakerPolicy, 1)
     askEach(failures(10))
     waitForProbe()
@@ -316,7 +316,7 @@ describe('a recovering breaker', () => {
     expect(breaker.state).toBe(state)
   })
 
-  test('opens again for twice as long, and starts over only once it was closed', () => {
+  test('opens again for twice as long, and starts over only after it was closed', () => {
     beginRecovery()
     const reopened = askEach(failures(10)).at(-1)
     expect(reopened).toEqual({ kind: 'reopened', openMs: 60_000, probeAtMs: nowMs + 60_000 })
@@ -328,7 +328,7 @@ describe('a recovering breaker', () => {
     expect(askEach(failures(10)).at(-1)).toMatchObject({ kind: 'opened', openMs: 30_000 })
   })
 
-  test('goes on counting when it closes', () => {
+  test('keeps its counts when it closes', () => {
     breaker = new CircuitBreaker(defaultBreakerPolicy, 2)
     beginRecovery()
     expect(askEach('FFFFFS').at(-1)).toEqual({ kind: 'closed' })
@@ -347,7 +347,7 @@ describe('a recovering breaker', () => {
 })
 
 describe('a clock that is set back', () => {
-  test('makes an open breaker wait at most its whole time again', () => {
+  test('makes an open breaker wait for at most its whole open time again', () => {
     askEach(failures(10))
     nowMs -= hourMs
     expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
@@ -355,7 +355,7 @@ describe('a clock that is set back', () => {
     expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
   })
 
-  test('ignores a time that is no longer than its own', () => {
+  test('changes nothing if the probe is still due within the open time', () => {
     askEach(failures(10))
     nowMs += 20_000
     breaker.freeSlots(nowMs, 'first')
@@ -363,7 +363,7 @@ describe('a clock that is set back', () => {
     expect(breaker.probeAtMs(nowMs, 'first')).toBe(startMs + 30_000)
   })
 
-  test('measures a doubled time by itself', () => {
+  test('limits a doubled open time to its own length', () => {
     askEach(failures(10))
     waitForProbe()
     ask('failure')
@@ -371,7 +371,7 @@ describe('a clock that is set back', () => {
     expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 60_000)
   })
 
-  test('keeps what was counted no longer than the window from then on', () => {
+  test('keeps earlier results for at most the window from then on', () => {
     askEach('SSSSSS')
     nowMs -= hourMs
     ask('failure')
@@ -379,7 +379,7 @@ describe('a clock that is set back', () => {
     askEach('FFFF')
     expect(breaker.state).toBe('closed')
     nowMs++
-    // 9 of 10; with the successes it would be 10 of 17.
+    // 9 of 10. With the successes it would be 10 of 17.
     askEach('FFFFSF')
     expect(breaker.state).toBe('open')
   })
@@ -387,7 +387,7 @@ describe('a clock that is set back', () => {
   test.each([
     { passedMs: 9_999, state: 'open' },
     { passedMs: 10_000, state: 'closed' },
-  ])('leaves what was counted as far apart as it was: $state', ({ passedMs, state }) => {
+  ])('keeps the distances between earlier results: $state', ({ passedMs, state }) => {
     askEach('FFF')
     nowMs += 20_000
     askEach('SSS')

@@ -1,4 +1,4 @@
-// Delivers to destinations whose connections need more descriptors than this process has.
+// Delivers to destinations whose connections need more descriptors than this process may open.
 import { DnsServer } from '../support/dns-server.ts'
 import { AddressGuard, Names, NameSource } from '../../src/http/index.ts'
 import { Pipeline } from '../../src/pipeline/index.ts'

@@ -6,7 +6,7 @@ describe('the id of a delivery', () => {
     ['crm/17', { destinationId: 'crm', id: 17 }],
     ['a/b/3', { destinationId: 'a/b', id: 3 }],
     ['a\nb/3', { destinationId: 'a\nb', id: 3 }],
-  ])('%j is read as it is written', (text, key) => {
+  ])('%j is parsed and formatted', (text, key) => {
     expect(parseDeliveryId(text)).toEqual(key)
     expect(formatDeliveryId(key)).toBe(text)
   })

@@ -23,14 +23,14 @@ function queueOf(concurrency = 10, endpoints = 1): DestinationQueue {
   return new DestinationQueue(destination, policies, new Prefetch(Infinity))
 }
 
-/** Lets deliveries wait in a lane. */
+/** Adds deliveries to a lane. */
 function fill(queue: DestinationQueue, lane: Lane, count = 1): readonly LeasedDelivery[] {
   const deliveries = Array.from({ length: count }, (_, index) => leased({ id: index + 1, lane }))
   queue.take(lane, deliveries, 0)
   return deliveries
 }
 
-/** Starts a round, and begins its requests. */
+/** Starts a round and its requests. `end` ends both. */
 function begin(queue: DestinationQueue, nowMs = startMs) {
   const start = queue.next(nowMs) as RoundStart
   expect(start).toMatchObject({ kind: 'round' })
@@ -50,7 +50,7 @@ function begin(queue: DestinationQueue, nowMs = startMs) {
   }
 }
 
-/** The lanes of rounds that start one after the other, while each waits for its turn. */
+/** Makes rounds one after the other, and returns their lanes. */
 function lanesInTurn(queue: DestinationQueue, rounds: number): readonly Lane[] {
   return Array.from({ length: rounds }, () => {
     const { delivery, end } = begin(queue)
@@ -59,7 +59,7 @@ function lanesInTurn(queue: DestinationQueue, rounds: number): readonly Lane[] {
   })
 }
 
-/** How many of each lane start at once. */
+/** Starts as many rounds as possible at once, and counts them by lane. */
 function lanesAtOnce(queue: DestinationQueue): Partial<Record<Lane, number>> {
   const counts: Partial<Record<Lane, number>> = {}
   for (let start = queue.next(startMs); start !== undefined; start = queue.next(startMs)) {
@@ -70,7 +70,7 @@ function lanesAtOnce(queue: DestinationQueue): Partial<Record<Lane, number>> {
   return counts
 }
 
-/** Opens the breaker of the endpoint with a number. */
+/** Opens the breaker of an endpoint, by its index. */
 function open(queue: DestinationQueue, endpoint = 0): void {
   for (let asked = 0; asked < consecutiveFailures; asked++) {
     fill(queue, 'first')
@@ -88,7 +88,7 @@ describe('the order of lanes', () => {
       { concurrency, before: 'manual', after: 'retry' } as const,
     ]),
   )(
-    'takes $before before $after, but every fifth time (concurrency $concurrency)',
+    'takes $before before $after, except every fifth time (concurrency $concurrency)',
     ({ concurrency, before, after }) => {
       const queue = queueOf(concurrency)
       fill(queue, after, 20)
@@ -98,7 +98,7 @@ describe('the order of lanes', () => {
     },
   )
 
-  test('lets none of three starve', () => {
+  test('starves none of the three', () => {
     const queue = queueOf(1)
     for (const lane of ['manual', 'first', 'retry'] as const) fill(queue, lane, 20)
     const lanes = lanesInTurn(queue, 18)
@@ -107,7 +107,7 @@ describe('the order of lanes', () => {
     expect(lanes.filter((lane) => lane === 'retry')).toHaveLength(3)
   })
 
-  test('counts no turns of a lane that had nothing to send', () => {
+  test('counts no turns for a lane without deliveries', () => {
     const queue = queueOf(1)
     fill(queue, 'first', 20)
     lanesInTurn(queue, 15)
@@ -138,7 +138,7 @@ describe('the order of lanes', () => {
     expect(lanesAtOnce(queue)).toEqual({ first: all })
   })
 
-  test('has room again when the round is settled', () => {
+  test('has a slot again when the round is settled', () => {
     const queue = queueOf(2)
     fill(queue, 'retry', 3)
     const { end } = begin(queue)
@@ -148,7 +148,7 @@ describe('the order of lanes', () => {
     expect(begin(queue).delivery.lane).toBe('retry')
   })
 
-  test('starts those of one lane in the order they came', () => {
+  test('starts deliveries of one lane in the order of their arrival', () => {
     const queue = queueOf()
     fill(queue, 'first', 3)
     const ids = [begin(queue), begin(queue), begin(queue)].map(({ delivery }) => delivery.id)
@@ -166,7 +166,7 @@ describe('room', () => {
     expect(queue.room(lane, startMs)).toBe(0)
   })
 
-  test('is kept for what is promised, until it comes', () => {
+  test('is reserved for expected deliveries until they arrive', () => {
     const queue = queueOf(3)
     queue.reserve('first', 2)
     expect(queue.room('first', startMs)).toBe(4)
@@ -180,8 +180,8 @@ describe('room', () => {
   })
 })
 
-describe('what has not started', () => {
-  test('is returned, all of it', () => {
+describe('deliveries that have not started', () => {
+  test('are all returned', () => {
     const queue = queueOf()
     const retries = fill(queue, 'retry', 2)
     const first = fill(queue, 'first', 2)
@@ -190,7 +190,7 @@ describe('what has not started', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('is returned while it is parked, but for one retry by hand that probes', () => {
+  test('are returned while they are parked, except one manual retry that probes', () => {
     const queue = queueOf()
     open(queue)
     const retries = fill(queue, 'retry', 2)
@@ -201,7 +201,7 @@ describe('what has not started', () => {
     expect(queue.giveBack()).toEqual([probing])
   })
 
-  test('is returned where it is more than a smaller part of the concurrency takes', () => {
+  test('are returned if they are too many for a reduced concurrency', () => {
     const queue = queueOf(10)
     const deliveries = fill(queue, 'first', 20)
     expect(queue.giveBackIdle(startMs)).toEqual([])
@@ -214,12 +214,12 @@ describe('what has not started', () => {
   })
 })
 
-describe('a destination whose endpoints are all left alone', () => {
-  test('is parked until the first of them is probed, and starts nothing', () => {
+describe('a destination whose endpoints are all blocked', () => {
+  test('is parked until the first probe is due, and starts nothing', () => {
     const queue = queueOf(10, 2)
     open(queue, 0)
     expect(queue.parkedUntilMs(startMs, 'first')).toBeUndefined()
-    // From then on the second one is asked alone.
+    // From now on only the second endpoint gets requests.
     for (let asked = 0; asked < consecutiveFailures; asked++) {
       fill(queue, 'first')
       const { end, asked: urls } = begin(queue, startMs + 1)
@@ -232,12 +232,12 @@ describe('a destination whose endpoints are all left alone', () => {
     expect(queue.next(startMs + 1)).toBeUndefined()
     expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
     expect(begin(queue, startMs + openMs).asked).toEqual([urlOf('a')])
-    // While the probe is awaited, nothing else starts, and nothing needs to be given back.
+    // During the probe nothing else starts, and nothing has to be returned.
     expect(queue.next(startMs + openMs)).toBeUndefined()
     expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
   })
 
-  test('is probed by a retry by hand at once, and by the next one 10 s later', () => {
+  test('is probed by a manual retry at once, and by the next one 10 s later', () => {
     const queue = queueOf()
     open(queue)
     expect(queue.room('manual', startMs)).toBe(1)
@@ -258,7 +258,7 @@ describe('a destination whose endpoints are all left alone', () => {
 describe('endpoints that are held', () => {
   const b = { url: urlOf('b'), untilMs: startMs + 60_000 }
 
-  test('are not asked before their time', () => {
+  test('get nothing before their hold ends', () => {
     const queue = queueOf(10, 2)
     const delivery = leased({ lane: 'retry', holds: [b] })
     queue.take('retry', [delivery, delivery], 0)
@@ -266,7 +266,7 @@ describe('endpoints that are held', () => {
     expect(begin(queue, startMs + 60_000).asked).toEqual([urlOf('a'), urlOf('b')])
   })
 
-  test('return a delivery if no other endpoint may be asked yet', () => {
+  test('return a delivery if no other endpoint is available yet', () => {
     const queue = queueOf(10, 2)
     const holds = [b, { url: urlOf('a'), untilMs: startMs + 70_000 }]
     const delivery = leased({ lane: 'retry', holds })
@@ -276,7 +276,7 @@ describe('endpoints that are held', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('fail a delivery that none is left for, such as after a change of the settings', () => {
+  test('fail a delivery without a remaining endpoint, as after a change of the settings', () => {
     const queue = queueOf()
     const holds = [b, { url: urlOf('a'), untilMs: null }]
     const delivery = leased({ lane: 'retry', attempts: 3, holds })
@@ -288,10 +288,10 @@ describe('endpoints that are held', () => {
   })
 })
 
-describe('a delivery that only an endpoint with an open breaker is left for', () => {
+describe('a delivery whose only remaining endpoint has an open breaker', () => {
   const holds = [{ url: urlOf('b'), untilMs: null }]
 
-  test('goes back until the probe', () => {
+  test('is returned until the probe', () => {
     const queue = queueOf(10, 2)
     open(queue, 0)
     const firstAttemptAtMs = startMs - retryWindowMs
@@ -336,7 +336,7 @@ test('a delivery expires instead of being tried once its window is over', () => 
   })
 })
 
-test('a delivery that must wait for a probe lets those behind it go to other endpoints', () => {
+test('a delivery that must wait for a probe does not block later ones to other endpoints', () => {
   const queue = queueOf(10, 2)
   open(queue, 0)
   const probeAtMs = startMs + openMs
@@ -349,7 +349,7 @@ test('a delivery that must wait for a probe lets those behind it go to other end
   expect(queue.next(probeAtMs)).toBeUndefined()
 })
 
-test('a round waits for an endpoint that is well but busy, rather than go without it', () => {
+test('a round waits for a healthy endpoint that is busy, and does not start without it', () => {
   const queue = queueOf(1, 2)
   fill(queue, 'first', 2)
   const { gates, delivery } = queue.next(startMs) as RoundStart
@@ -362,7 +362,7 @@ test('a round waits for an endpoint that is well but busy, rather than go withou
 })
 
 describe('deliveries that pass others', () => {
-  test('take turns with those that are ready, and leave claims their room', () => {
+  test('take turns with those that are ready, and use no room of claims', () => {
     const queue = queueOf(2)
     const claimed = fill(queue, 'first', 3)
     const free = queue.room('first', startMs)
@@ -383,7 +383,7 @@ describe('deliveries that pass others', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('stay ready beside as many as are prefetched, and go back with them', () => {
+  test('stay ready in addition to the prefetched ones, and are returned with them', () => {
     const queue = queueOf(1)
     fill(queue, 'first', 2)
     queue.take('ahead', [leased({ id: 101 }), leased({ id: 102 })], 0)
@@ -392,7 +392,7 @@ describe('deliveries that pass others', () => {
     expect(queue.roomAhead(startMs)).toBe(100)
   })
 
-  test('get no room while the endpoint is left alone', () => {
+  test('get no room while the endpoint is blocked', () => {
     const queue = queueOf(1)
     open(queue)
     expect(queue.roomAhead(startMs)).toBe(0)

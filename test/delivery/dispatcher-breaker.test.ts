@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { defaultBreakerPolicy, type DispatchTarget } from '../../src/delivery/index.ts'
+import { defaultBreakerPolicy } from '../../src/delivery/index.ts'
 import { ManualClock, sleep } from '../../src/runtime/index.ts'
-import { checkDestination } from '../../src/webhook/index.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import {
@@ -9,6 +8,7 @@ import {
   dispatching,
   eventsTo,
   HookedStore,
+  pair,
   quiet,
   ScriptedSender,
   target,
@@ -19,7 +19,7 @@ const { earlyProbeEveryMs, openMs, openMsMax } = defaultBreakerPolicy
 const hourMs = 60 * 60 * 1_000
 const crmUrl = 'https://example.com/crm'
 
-/** A destination whose endpoint answers as a test sets it. */
+/** Creates a dispatcher with one endpoint, whose status a test sets. */
 function changing(status: number, concurrency = 1) {
   const clock = new ManualClock(startMs)
   const state = { status }
@@ -27,15 +27,8 @@ function changing(status: number, concurrency = 1) {
   return { ...dispatching([target('crm', sender, concurrency)], clock), clock, sender, state }
 }
 
-/** A destination with two endpoints. */
-function pair(sender: ScriptedSender): DispatchTarget {
-  const endpoints = [{ url: urlOf('a') }, { url: urlOf('b') }]
-  const settings = { id: 'crm', sourceIds: ['website'], endpoints, concurrency: 1 }
-  return { destination: checkDestination(settings), sender }
-}
-
 describe('an endpoint that fails', () => {
-  test('is left alone after ten failures in a row', async () => {
+  test('gets nothing more after ten failures in a row', async () => {
     const { dispatcher, store, sender, endpoints } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
     await quiet()
@@ -47,7 +40,7 @@ describe('an endpoint that fails', () => {
   })
 
   test.each([2, 10])(
-    'is sent no more than was in progress by then (%i at once)',
+    'gets only the requests that were in flight by then (%i at once)',
     async (concurrency) => {
       const { dispatcher, sender, clock } = changing(503, concurrency)
       await dispatcher.add(eventsTo('crm', 200))
@@ -57,7 +50,7 @@ describe('an endpoint that fails', () => {
     },
   )
 
-  test('is left alone when 70 % fail', async () => {
+  test('gets nothing more if 70 % of its requests fail', async () => {
     const clock = new ManualClock(startMs)
     const good = new Set([3, 6, 9])
     const sender = new ScriptedSender((count) => answered(good.has(count) ? 200 : 503))
@@ -68,7 +61,7 @@ describe('an endpoint that fails', () => {
     expect(endpoints).toMatchObject([{ state: 'open' }])
   })
 
-  test('is asked on while fewer fail', async () => {
+  test('still gets requests while fewer fail', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender((count) => answered(count % 3 === 1 ? 200 : 503))
     const { dispatcher, endpoints } = dispatching([target('crm', sender, 1)], clock)
@@ -80,7 +73,7 @@ describe('an endpoint that fails', () => {
 })
 
 describe('deliveries behind an open breaker', () => {
-  test('wait in the store without using up an attempt, and are not claimed', async () => {
+  test('wait in the store without an attempt, and are not claimed', async () => {
     const { dispatcher, store, clock } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
     await quiet()
@@ -96,7 +89,7 @@ describe('deliveries behind an open breaker', () => {
     }
   })
 
-  test('are not leased: any process can claim them', async () => {
+  test('are not leased, so any process can claim them', async () => {
     const { dispatcher, store } = changing(503, 10)
     await dispatcher.add(eventsTo('crm', 25))
     await quiet()
@@ -107,7 +100,7 @@ describe('deliveries behind an open breaker', () => {
     expect(await claimAll(store, waiting)).toHaveLength(count)
   })
 
-  test('are joined by fresh ones, which are not handed over', async () => {
+  test('are joined by new ones, which are not handed over', async () => {
     const { dispatcher, store, sender } = changing(503)
     await dispatcher.add(eventsTo('crm', 10))
     await quiet()
@@ -119,7 +112,7 @@ describe('deliveries behind an open breaker', () => {
     expect(await store.ledger()).toMatchObject({ pending: 35 })
   })
 
-  test('are probed by one after 30 s, doubling up to five minutes', async () => {
+  test('send one probe after 30 s, then after twice as long, up to five minutes', async () => {
     const { dispatcher, sender, clock, requests } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
     await clock.advance(30 * 60_000)
@@ -130,7 +123,7 @@ describe('deliveries behind an open breaker', () => {
     expect(openMsMax).toBe(300_000)
   })
 
-  test('go again once a probe succeeds, more and more at once', async () => {
+  test('are sent again once a probe succeeds, more and more at once', async () => {
     const { dispatcher, store, sender, clock, state, endpoints } = changing(503, 10)
     const { opened, open } = gate()
     await dispatcher.add(eventsTo('crm', 300))
@@ -160,7 +153,7 @@ describe('deliveries behind an open breaker', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 300, pending: 0 })
   })
 
-  test('start afresh with 30 s once it was closed', async () => {
+  test('wait 30 s again after the breaker was closed', async () => {
     const { dispatcher, clock, state, endpoints } = changing(503)
     await dispatcher.add(eventsTo('crm', 20, 'a'))
     await clock.advance(openMs)
@@ -178,39 +171,39 @@ describe('deliveries behind an open breaker', () => {
   })
 })
 
-describe('a second endpoint that is well', () => {
-  test('gets every delivery at once, while the first is left alone', async () => {
+describe('a second endpoint that is healthy', () => {
+  test('gets every delivery at once, while the first one is blocked', async () => {
     const clock = new ManualClock(startMs)
-    const asked: string[] = []
+    const sent: string[] = []
     const sender = new ScriptedSender((_, { url }) => {
-      asked.push(url)
+      sent.push(url)
       return answered(url === urlOf('a') ? 503 : 200)
     })
-    const { dispatcher, store } = dispatching([pair(sender)], clock)
+    const { dispatcher, store } = dispatching([pair(sender, 1)], clock)
     await dispatcher.add(eventsTo('crm', 100))
     await dispatcher.idle()
     expect(await store.ledger()).toMatchObject({ delivered: 100 })
-    expect(asked.filter((url) => url === urlOf('a'))).toHaveLength(10)
-    expect(asked.filter((url) => url === urlOf('b'))).toHaveLength(100)
+    expect(sent.filter((url) => url === urlOf('a'))).toHaveLength(10)
+    expect(sent.filter((url) => url === urlOf('b'))).toHaveLength(100)
   })
 
-  test('does not get a delivery that it refused for good, which waits for the first one', async () => {
+  test('does not get a delivery again that it refused for good, which waits for the first one', async () => {
     const clock = new ManualClock(startMs)
     let statusOfA = 503
-    const asked: [string, string][] = []
+    const sent: [string, string][] = []
     const sender = new ScriptedSender((_, { url, body }) => {
-      asked.push([url, body])
+      sent.push([url, body])
       return answered(url === urlOf('a') ? statusOfA : 404)
     })
-    const { dispatcher, store, requests } = dispatching([pair(sender)], clock)
+    const { dispatcher, store, requests } = dispatching([pair(sender, 1)], clock)
     await dispatcher.add(eventsTo('crm', 15))
     await clock.advance(openMs - 1)
-    // Ten open the breaker; the others are refused by the second one alone.
-    expect(asked.filter(([url]) => url === urlOf('a'))).toHaveLength(10)
-    expect(asked.filter(([url]) => url === urlOf('b'))).toHaveLength(15)
+    // Ten deliveries open the breaker. Only the second endpoint gets the others, and refuses them.
+    expect(sent.filter(([url]) => url === urlOf('a'))).toHaveLength(10)
+    expect(sent.filter(([url]) => url === urlOf('b'))).toHaveLength(15)
     statusOfA = 200
     await clock.advance(hourMs)
-    expect(asked.filter(([url]) => url === urlOf('b'))).toHaveLength(15)
+    expect(sent.filter(([url]) => url === urlOf('b'))).toHaveLength(15)
     expect(
       new Set(requests.filter(({ status }) => status === 200).map((r) => r.messageId)).size,
     ).toBe(15)
@@ -218,8 +211,8 @@ describe('a second endpoint that is well', () => {
   })
 })
 
-describe('a retry by hand', () => {
-  test('probes an open breaker, and opens the way for the others when it succeeds', async () => {
+describe('a manual retry', () => {
+  test('probes an open breaker, which lets the other deliveries through if it succeeds', async () => {
     const { dispatcher, store, sender, state, endpoints, requests, clock } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
     await quiet()
@@ -241,7 +234,7 @@ describe('a retry by hand', () => {
     expect(endpoints).toMatchObject([{ state: 'open' }, { state: 'closed' }])
   })
 
-  test('of many deliveries is no way around an open breaker: one probes every 10 s', async () => {
+  test('of many deliveries does not get around an open breaker: one probes every 10 s', async () => {
     const { dispatcher, store, clock, requests } = changing(503, 10)
     await dispatcher.add(eventsTo('crm', 500))
     await quiet()
@@ -253,7 +246,7 @@ describe('a retry by hand', () => {
     expect(probedAfterMs).toEqual([0, earlyProbeEveryMs, 2 * earlyProbeEveryMs])
   })
 
-  test('of many deliveries goes after first tries, four to one', async () => {
+  test('of many deliveries yields to first tries, one to four', async () => {
     const { dispatcher, store, sender, requests, clock } = changing(404, 10)
     await dispatcher.add(eventsTo('crm', 400))
     for (let wait = 0; wait < 10; wait++) await quiet()
@@ -275,7 +268,7 @@ describe('a retry by hand', () => {
 })
 
 describe('a probe that fails', () => {
-  test('expires deliveries that were due for a whole window, and no younger ones', async () => {
+  test('expires deliveries that were due for a whole window, but no newer ones', async () => {
     const { dispatcher, store, clock, settled } = changing(503)
     await dispatcher.add(eventsTo('crm', 700, 'old'))
     await clock.advance(2 * hourMs)
@@ -286,7 +279,7 @@ describe('a probe that fails', () => {
     for (let minute = 0; minute < 20 && expired().length === 0; minute++) {
       await clock.advance(60_000)
     }
-    // All of them at that one probe.
+    // One probe expired all of them.
     const untried = expired()
     expect(untried.length).toBeGreaterThan(600)
     for (const one of untried) {
@@ -305,13 +298,13 @@ describe('a probe that fails', () => {
     expect(counted.pending).toBe(ledger.pending)
   })
 
-  test('leaves all to an endpoint that has not been down for long, however old it is', async () => {
+  test('expires nothing while the endpoint has not been down for long, however old the deliveries are', async () => {
     const clock = new ManualClock(startMs)
     const store = new HookedStore()
     const ok = new ScriptedSender(() => answered(503))
     const { dispatcher, add, settled } = dispatching([target('crm', ok)], clock, { store })
     await add('crm', 100)
-    // No process delivers for a night.
+    // No process delivers for 12 hours.
     await clock.advance(12 * hourMs)
     dispatcher.wake()
     await clock.advance(10 * 60_000)
@@ -321,10 +314,10 @@ describe('a probe that fails', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 100, pending: 0 })
   })
 
-  test('does not end the work of a healthy endpoint beside it', async () => {
+  test('does not affect a healthy endpoint of the destination', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender((_, { url }) => answered(url === urlOf('a') ? 503 : 200))
-    const { dispatcher, store } = dispatching([pair(sender)], clock)
+    const { dispatcher, store } = dispatching([pair(sender, 1)], clock)
     for (let minute = 0; minute < 300; minute++) {
       await dispatcher.add(eventsTo('crm', 3, `at${minute}`))
       await clock.advance(60_000)

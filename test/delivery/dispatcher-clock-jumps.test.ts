@@ -11,10 +11,10 @@ const { openMs } = defaultBreakerPolicy
 
 const jumps = [
   { name: 'back by an hour', byMs: -hourMs },
-  { name: 'forth by a day', byMs: dayMs },
+  { name: 'forward by a day', byMs: dayMs },
 ]
 
-/** How often a store was asked, over all. */
+/** Returns the number of calls that a dispatcher made to its store, without adds. */
 function calls(counts: Readonly<Record<Step, number>>): number {
   return counts.claim + counts.settle + counts.nextDue
 }
@@ -26,7 +26,7 @@ function answering(status: number) {
 }
 
 describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
-  test('does not hold up first tries, whether they waited in the store or not', async () => {
+  test('does not delay first tries, whether they waited in the store or not', async () => {
     const { dispatcher, store, add, sender, clock } = answering(200)
     await add('crm', 30)
     clock.jump(byMs)
@@ -41,7 +41,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('does not hold up manual retries', async () => {
+  test('does not delay manual retries', async () => {
     const { dispatcher, store, sender, clock } = answering(404)
     await dispatcher.add(eventsTo('crm', 3))
     await dispatcher.idle()
@@ -53,7 +53,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     expect(await store.ledger()).toMatchObject({ failed: 3, pending: 0 })
   })
 
-  test('makes a retry late by the step back at most, never early, unless its window is over', async () => {
+  test('never makes a retry early, and makes it late by at most the step back, unless its window is over', async () => {
     const { dispatcher, store, requests, sender, clock } = answering(503)
     await dispatcher.add(eventsTo('crm', 1))
     await quiet()
@@ -74,7 +74,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
   })
 
-  test('keeps an open breaker open for its time again at most', async () => {
+  test('keeps a breaker open for at most its open time again', async () => {
     const { dispatcher, store, sender, clock } = answering(503)
     await dispatcher.add(eventsTo('crm', 50))
     await quiet()
@@ -82,14 +82,14 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     sender.answer = () => answered(200)
     await clock.advance(openMs / 2)
     clock.jump(byMs)
-    // A look at the clock after the step: somebody adds something.
+    // An add makes the dispatcher read the clock after the step.
     await dispatcher.add(eventsTo('crm', 1, 'later'))
     await quiet()
     await clock.advance(openMs)
     const { delivered } = await store.ledger()
     expect(delivered).toBeGreaterThanOrEqual(41)
     await clock.advance(2 * hourMs)
-    // The clock alone says how long ago the first attempts were.
+    // After the step forward, the first attempts seem to be older than the window.
     const expired = byMs > 0 ? 10 : 0
     expect(await store.ledger()).toMatchObject({ delivered: 51 - expired, expired, pending: 0 })
   })
@@ -113,7 +113,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
       clock.jump(step % 2 === 0 ? byMs : -byMs)
       dispatcher.wake()
       await quiet()
-      // What it does after a step is bounded by the requests that it makes then.
+      // The calls after a step are bounded by the requests that it causes.
       expect(calls(store.counts) - before).toBeLessThan(60)
     }
     for (const sender of senders) sender.answer = () => answered(200)

@@ -6,6 +6,7 @@ import {
   dispatching,
   eventsTo,
   HookedStore,
+  isSettled,
   quiet,
   ScriptedSender,
   target,
@@ -13,7 +14,7 @@ import {
 } from './dispatching.ts'
 import { answered } from './samples.ts'
 
-/** A sender whose requests end when the test says so, with the status that it says. */
+/** Makes a sender whose requests wait until `end` answers them. */
 function heldSender() {
   const waiting: ((status: number) => void)[] = []
   const sender = new ScriptedSender(async () => {
@@ -22,7 +23,7 @@ function heldSender() {
   })
   return {
     sender,
-    /** Ends the oldest requests. */
+    /** Answers the oldest requests. */
     end: async (count: number, status = 200) => {
       for (const answer of waiting.splice(0, count)) answer(status)
       await quiet()
@@ -30,7 +31,7 @@ function heldSender() {
   }
 }
 
-/** A dispatcher for one destination, with requests that are held and a share that can be set. */
+/** Creates a dispatcher for one destination, whose requests wait and whose share can be set. */
 function start(concurrency = 4, options: DispatchingOptions = {}) {
   const clock = new ManualClock(startMs)
   const held = heldSender()
@@ -43,7 +44,7 @@ function start(concurrency = 4, options: DispatchingOptions = {}) {
     ...started,
     ...held,
     clock,
-    /** Sets the share, and does not wait for requests to end. */
+    /** Sets the share, without waiting for requests in flight. */
     share: async (own: number) => {
       void started.dispatcher.reconfigure([share(own)])
       await quiet()
@@ -51,16 +52,8 @@ function start(concurrency = 4, options: DispatchingOptions = {}) {
   }
 }
 
-/** Whether a promise is settled, once everything that can go on went on. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false
-  void promise.then(() => (settled = true))
-  await quiet()
-  return settled
-}
-
 describe('a destination whose concurrency changes', () => {
-  test('starts nothing until fewer requests are in progress, then no more than allowed', async () => {
+  test('starts nothing until fewer requests are in flight than allowed, and then no more than allowed', async () => {
     const { dispatcher, sender, share, end } = start(4)
     await dispatcher.add(eventsTo('crm', 20))
     await quiet()
@@ -73,7 +66,7 @@ describe('a destination whose concurrency changes', () => {
     expect(sender).toMatchObject({ inFlight: 2, bodies: { length: 5 } })
   })
 
-  test('starts more at once, without forgetting those in progress', async () => {
+  test('starts more at once, and still counts those in flight', async () => {
     const { dispatcher, sender, share } = start(2)
     await dispatcher.add(eventsTo('crm', 20))
     await quiet()
@@ -83,7 +76,7 @@ describe('a destination whose concurrency changes', () => {
     expect(sender).toMatchObject({ inFlight: 5, bodies: { length: 5 } })
   })
 
-  test('keeps its breaker, and requests in progress still count for it', async () => {
+  test('keeps its breaker, and still counts the requests in flight for it', async () => {
     const { dispatcher, sender, share, end, endpoints, add } = start(10)
     await dispatcher.add(eventsTo('crm', 10))
     await quiet()
@@ -100,8 +93,8 @@ describe('a destination whose concurrency changes', () => {
   })
 })
 
-describe('a destination that nothing may be sent to for now', () => {
-  test('returns ready deliveries and claims none, so that others send them', async () => {
+describe('a destination with a share of 0', () => {
+  test('returns ready deliveries and claims none, so that other processes can send them', async () => {
     const { dispatcher, store, sender, share, end } = start(2)
     await dispatcher.add(eventsTo('crm', 5))
     await quiet()
@@ -121,14 +114,14 @@ describe('a destination that nothing may be sent to for now', () => {
   test('returns the deliveries of a claim that was in progress', async () => {
     const store = new HookedStore()
     const { share, dispatcher, add, sender } = start(2, { store })
-    let go = (): void => undefined
-    const claimed = new Promise<void>((resolve) => (go = resolve))
+    let release = (): void => undefined
+    const claimed = new Promise<void>((resolve) => (release = resolve))
     store.after = (step) => (step === 'claim' ? claimed : Promise.resolve())
     await add('crm', 3)
     dispatcher.wake()
     await quiet()
     await share(0)
-    go()
+    release()
     await quiet()
     expect(sender.bodies).toEqual([])
     const others = { destinationId: 'crm', lane: 'first' as const, dueByMs: startMs }
@@ -136,7 +129,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(await store.claim(request)).toHaveLength(3)
   })
 
-  test('costs nothing while it waits', async () => {
+  test('causes no calls to the store while it waits', async () => {
     const { dispatcher, store, share } = start(2)
     await share(0)
     await dispatcher.add(eventsTo('crm', 5))
@@ -148,7 +141,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(store.counts).toEqual(before)
   })
 
-  test('continues with the waiting deliveries once it may', async () => {
+  test('continues with the waiting deliveries once its share is larger', async () => {
     const { dispatcher, sender, share, store, end } = start(2)
     await share(0)
     await dispatcher.add(eventsTo('crm', 2))
@@ -160,7 +153,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 2 })
   })
 
-  test('is waited for until others have sent its deliveries', async () => {
+  test('keeps idle waiting until other processes have sent its deliveries', async () => {
     const { dispatcher, store, share } = start(2)
     await share(0)
     await dispatcher.add(eventsTo('crm', 1))
@@ -180,7 +173,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(await isSettled(idle)).toBe(true)
   })
 
-  test('is waited for no longer than endpoints that are down, if its deliveries are kept', async () => {
+  test('keeps idle waiting no longer than an endpoint that is down, with keepsParked', async () => {
     const { dispatcher, share, clock } = start(2, { keepsParked: true })
     await share(0)
     await dispatcher.add(eventsTo('crm', 1))
@@ -194,7 +187,7 @@ describe('a destination that nothing may be sent to for now', () => {
   })
 })
 
-test('a dispatcher that may not send at this moment starts nothing, and then continues', async () => {
+test('a dispatcher starts nothing while maySend returns false, and then continues', async () => {
   const state = { maySend: true }
   const { dispatcher, sender, share, end } = start(1, { maySend: () => state.maySend })
   await dispatcher.add(eventsTo('crm', 3))

@@ -13,24 +13,24 @@ import {
 } from './dispatching.ts'
 import { answered } from './samples.ts'
 
-/** That many destinations that nothing is sent to, beside the one that is looked at. */
+/** Makes targets that get no deliveries. */
 function idleTargets(count: number) {
   const sender = new ScriptedSender(() => answered(200))
   return Array.from({ length: count }, (_, index) => target(`idle${index}`, sender))
 }
 
 /** A store that records the destinations of its look-ups. */
-class AskedStore extends HookedStore {
-  readonly asked: (readonly string[])[] = []
+class RecordingStore extends HookedStore {
+  readonly lookUps: (readonly string[])[] = []
 
   override nextDue(request: Parameters<HookedStore['nextDue']>[0]) {
-    this.asked.push(request.destinationIds)
+    this.lookUps.push(request.destinationIds)
     return super.nextDue(request)
   }
 }
 
 describe('the cost of a request', () => {
-  /** Every look at a destination reads the clock: so often per request. */
+  /** Counts readings of the clock per request. Every check of a destination reads the clock. */
   async function readsPerRequest(
     destinations: number,
     add: (all: Dispatching) => Promise<void>,
@@ -45,7 +45,7 @@ describe('the cost of a request', () => {
       schedule: (delayMs, task) => clock.schedule(delayMs, task),
       hold: () => clock.hold(),
     }
-    // An event loop turn passes with every request, as it does over a network.
+    // Each request takes a turn of the event loop, as over a network.
     const sender = new ScriptedSender(
       () => new Promise((resolve) => setImmediate(() => resolve(answered(200)))),
     )
@@ -59,22 +59,22 @@ describe('the cost of a request', () => {
   }
 
   test.each([
-    { name: 'that waited', add: ({ add }: Dispatching) => add('crm', 1_000) },
+    { name: 'that wait in the store', add: ({ add }: Dispatching) => add('crm', 1_000) },
     {
-      name: 'that come one by one',
+      name: 'that arrive one by one',
       add: async ({ dispatcher }: Dispatching) => {
         for (const event of eventsTo('crm', 1_000)) await dispatcher.add([event])
       },
     },
-  ])('does not grow with the destinations, for events $name', async ({ add }) => {
+  ])('does not grow with the number of destinations, for events $name', async ({ add }) => {
     const few = await readsPerRequest(0, add)
     const many = await readsPerRequest(500, add)
     expect(many - few).toBeLessThan(1)
   })
 })
 
-describe('a destination that nothing is done for', () => {
-  /** Notes whose queues are asked what the dispatcher asks turn by turn. */
+describe('a destination without deliveries', () => {
+  /** Returns a function that lists the destinations whose queues the dispatcher checked. */
   function watchQueues(): () => ReadonlySet<string> {
     const asked = ['next', 'room', 'giveBackIdle', 'parkedUntilMs', 'isUndeliverable'] as const
     const { prototype } = DestinationQueue
@@ -87,56 +87,56 @@ describe('a destination that nothing is done for', () => {
     }
   }
 
-  /** Destinations that fail, so that a retry waits for them, and those that are never sent to. */
+  /** Creates a dispatcher with a healthy target, one that fails, and twenty without deliveries. */
   function mixed(store = new HookedStore()) {
     const clock = new ManualClock(startMs)
-    const well = target('well', new ScriptedSender(() => answered(200)))
-    const ill = target('ill', new ScriptedSender(() => answered(503)))
-    return { ...dispatching([well, ill, ...idleTargets(20)], clock, { store }), clock }
+    const healthy = target('healthy', new ScriptedSender(() => answered(200)))
+    const failing = target('failing', new ScriptedSender(() => answered(503)))
+    return { ...dispatching([healthy, failing, ...idleTargets(20)], clock, { store }), clock }
   }
 
-  test('is not looked at while others are added to, retried and claimed for', async () => {
+  test('is not checked while others get events, retries and claims', async () => {
     const { dispatcher, add, clock } = mixed()
     await dispatcher.idle()
-    const looked = watchQueues()
-    await dispatcher.add([...eventsTo('well', 100, 'w'), ...eventsTo('ill', 3, 'i')])
+    const checked = watchQueues()
+    await dispatcher.add([...eventsTo('healthy', 100, 'w'), ...eventsTo('failing', 3, 'i')])
     await clock.advance(10_000)
-    await add('well', 50)
+    await add('healthy', 50)
     dispatcher.wake()
     await quiet()
-    expect(looked()).toEqual(new Set(['well', 'ill']))
+    expect(checked()).toEqual(new Set(['healthy', 'failing']))
   })
 
-  test('is not looked at any more once all that it had is settled', async () => {
+  test('is not checked any more once its deliveries are settled', async () => {
     const { dispatcher } = mixed()
     await dispatcher.add(eventsTo('idle0', 100, 'early'))
     await dispatcher.idle()
-    const looked = watchQueues()
-    await dispatcher.add(eventsTo('well', 100))
+    const checked = watchQueues()
+    await dispatcher.add(eventsTo('healthy', 100))
     await quiet()
-    expect(looked()).toEqual(new Set(['well']))
+    expect(checked()).toEqual(new Set(['healthy']))
   })
 })
 
 describe('the store', () => {
-  test('is asked only about the destination whose retry came to its time', async () => {
+  test('is queried only for the destination whose retry is due', async () => {
     const clock = new ManualClock(startMs)
-    const store = new AskedStore()
+    const store = new RecordingStore()
     const sender = new ScriptedSender((count) => answered(count <= 3 ? 503 : 200))
     const targets = [target('crm', sender), ...idleTargets(20)]
     const { dispatcher } = dispatching(targets, clock, { store })
     dispatcher.wake()
     await quiet()
-    expect(store.asked).toHaveLength(1)
-    store.asked.length = 0
+    expect(store.lookUps).toHaveLength(1)
+    store.lookUps.length = 0
     await dispatcher.add(eventsTo('crm', 3))
     await clock.advance(10_000)
     expect(await store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
-    expect(store.asked).toEqual([['crm']])
+    expect(store.lookUps).toEqual([['crm']])
     expect(store.counts.claim).toBe(1)
   })
 
-  test('is not asked again by itself when nothing waits', async () => {
+  test('is not queried again if nothing waits', async () => {
     const clock = new ManualClock(startMs)
     const { dispatcher, store } = dispatching(idleTargets(20), clock)
     await dispatcher.idle()

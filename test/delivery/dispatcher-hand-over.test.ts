@@ -20,14 +20,14 @@ import { answered } from './samples.ts'
 const dayMs = 24 * 60 * 60 * 1_000
 const ok = (): ScriptedSender => new ScriptedSender(() => answered(200))
 
-/** A dispatcher that knows that its store is empty. */
+/** Creates a dispatcher that knows that its store is empty. */
 async function informed(...args: Parameters<typeof dispatching>): Promise<Dispatching> {
   const all = dispatching(...args)
   await all.dispatcher.idle()
   return all
 }
 
-describe('a fresh event', () => {
+describe('a new event', () => {
   test('is sent at once, without being read back', async () => {
     const sender = ok()
     const { dispatcher, store } = await informed([target('crm', sender)])
@@ -38,7 +38,7 @@ describe('a fresh event', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
   })
 
-  test('is claimed while the waiting deliveries of the store are unknown', async () => {
+  test('is claimed as long as the waiting deliveries of the store are unknown', async () => {
     const sender = ok()
     const { dispatcher, add } = dispatching([target('crm', sender)])
     await add('crm')
@@ -48,10 +48,10 @@ describe('a fresh event', () => {
     expect(sender.bodies).toEqual(['m_1', 'e_1'])
   })
 
-  test('is not held while it is stored', async () => {
+  test('is not kept in memory while it is stored', async () => {
     const { opened, open } = gate()
     const store = new HookedStore()
-    // Not async: the events would be held here.
+    // Not async: a suspended function would keep the events alive.
     store.add = () => opened.then(() => ({ outcomes: ['routed'], leased: [], refused: [] }))
     const { dispatcher } = dispatching([target('crm', ok())], undefined, { store })
     const addOne = (): readonly [WeakRef<object>, Promise<readonly AddOutcome[]>] => {
@@ -68,7 +68,7 @@ describe('a fresh event', () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(() => opened.then(() => answered(200)))
     const { dispatcher } = await informed([target('crm', sender, 1)])
-    // One is sent, one waits in the queue beside it, the rest in the store.
+    // One is in flight, one waits in the queue, and the others in the store.
     await dispatcher.add(eventsTo('crm', 5, 'before'))
     await dispatcher.add(eventsTo('crm', 2, 'after'))
     open()
@@ -90,19 +90,16 @@ describe('a fresh event', () => {
     expect(store.counts.claim).toBe(claim)
   })
 
-  test.each([1, 3, 10])(
-    'beyond what there is room for is claimed, all in order (%i)',
-    async (concurrency) => {
-      const sender = ok()
-      const { dispatcher, store } = await informed([target('crm', sender, concurrency)])
-      await dispatcher.add(eventsTo('crm', 100))
-      await dispatcher.idle()
-      expect(sender.bodies).toEqual(eventsTo('crm', 100).map(({ messageId }) => messageId))
-      expect(await store.ledger()).toMatchObject({ delivered: 100 })
-    },
-  )
+  test.each([1, 3, 10])('without room is claimed later, in order (%i)', async (concurrency) => {
+    const sender = ok()
+    const { dispatcher, store } = await informed([target('crm', sender, concurrency)])
+    await dispatcher.add(eventsTo('crm', 100))
+    await dispatcher.idle()
+    expect(sender.bodies).toEqual(eventsTo('crm', 100).map(({ messageId }) => messageId))
+    expect(await store.ledger()).toMatchObject({ delivered: 100 })
+  })
 
-  test('that comes while another is taken in shares the room with it', async () => {
+  test('that is added concurrently with another shares the room with it', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(() => opened.then(() => answered(200)))
     const { dispatcher, store } = await informed([target('crm', sender, 2)])
@@ -115,13 +112,13 @@ describe('a fresh event', () => {
       lane: 'first',
       dueByMs: startMs,
     })
-    // Room for four: two that are sent and two that wait beside them.
+    // There is room for four: two in flight and two in the queue.
     expect(waiting.map(({ body }) => body)).toEqual(['b_3'])
     open()
     await dispatcher.stop()
   })
 
-  test('of several destinations goes to each that has room', async () => {
+  test('for several destinations goes to each that has room', async () => {
     const { opened, open } = gate()
     const [crm, mail] = [new ScriptedSender(() => opened.then(() => answered(200))), ok()]
     const { dispatcher, store } = await informed([target('crm', crm, 1), target('mail', mail, 1)])
@@ -141,7 +138,7 @@ describe('a fresh event', () => {
 })
 
 describe('an event of one of two sources', () => {
-  /** A dispatcher with one destination for two sources, and a sender that answers once it is opened. */
+  /** Creates a dispatcher with one destination for two sources. `passed` lets its sender answer. */
   async function shared() {
     const { opened, open } = gate()
     const sender = new ScriptedSender(() => opened.then(() => answered(200)))
@@ -164,7 +161,7 @@ describe('an event of one of two sources', () => {
     return { ...all, add, passed }
   }
 
-  test('passes the backlog of the other, though its duplicates came before', async () => {
+  test('passes the backlog of the other, even after duplicates of its own', async () => {
     const { dispatcher, store, add, passed } = await shared()
     await store.add({
       nowMs: startMs,
@@ -184,7 +181,7 @@ describe('an event of one of two sources', () => {
     expect(await passed('new')).toBeLessThan(5)
   })
 
-  test('passes it though deliveries to a full backlog were refused before', async () => {
+  test('passes it even after own deliveries failed because of a full backlog', async () => {
     const { dispatcher, add, passed } = await shared()
     await add('noisy', 200)
     await add('quiet', 300, 1)
@@ -192,7 +189,7 @@ describe('an event of one of two sources', () => {
     expect(await passed('new')).toBeLessThan(5)
   })
 
-  test('passes it though an add failed before', async () => {
+  test('passes it even after an add failed', async () => {
     const { dispatcher, store, add, passed } = await shared()
     await add('noisy', 200)
     store.before = (step) => (step === 'add' ? Promise.reject(new Error('no')) : Promise.resolve())
@@ -202,7 +199,7 @@ describe('an event of one of two sources', () => {
     expect(await passed('new')).toBeLessThan(5)
   })
 
-  test('does not pass it while more of its own deliveries wait', async () => {
+  test('does not pass it while more deliveries of its own source wait', async () => {
     const { dispatcher, add, passed } = await shared()
     await add('noisy', 20)
     await add('quiet', 200)
@@ -212,7 +209,7 @@ describe('an event of one of two sources', () => {
 })
 
 describe('a store that is slow to answer', () => {
-  test('does not hold up ready deliveries', async () => {
+  test('does not delay ready deliveries', async () => {
     const ends: (() => void)[] = []
     const sender = new ScriptedSender(async () => {
       await new Promise<void>((resolve) => ends.push(resolve))
@@ -233,7 +230,7 @@ describe('a store that is slow to answer', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 2 })
   })
 
-  test('starts what is handed over without waiting for what it is asked', async () => {
+  test('does not delay deliveries that an add hands over', async () => {
     const sender = ok()
     const { dispatcher, store, add } = await informed([target('crm', ok()), target('mail', sender)])
     const { opened, open } = gate()
@@ -250,8 +247,8 @@ describe('a store that is slow to answer', () => {
   })
 })
 
-describe('events that make no delivery', () => {
-  test('such as duplicates keep no room', async () => {
+describe('events without a delivery', () => {
+  test('such as duplicates take up no room', async () => {
     const sender = ok()
     const { dispatcher, store } = await informed([target('crm', sender, 2)])
     for (let time = 0; time < 10; time++) await dispatcher.add(eventsTo('crm', 4))
@@ -262,7 +259,7 @@ describe('events that make no delivery', () => {
     expect(await store.ledger()).toMatchObject({ duplicate: 36, delivered: 8 })
   })
 
-  test('are answered for as the store does', async () => {
+  test('get the outcomes of the store', async () => {
     const { dispatcher } = await informed([target('crm', ok())])
     const filtered: NewEvent = { ...eventTo('crm', 'f_1'), deliveries: [] }
     const events = [filtered, eventTo('crm', 'e_1'), eventTo('crm', 'e_1')]
@@ -271,7 +268,7 @@ describe('events that make no delivery', () => {
 
   test.each([
     { name: 'a day', dedupeWindowMs: undefined, windowMs: dayMs },
-    { name: 'as long as is said', dedupeWindowMs: 1_000, windowMs: 1_000 },
+    { name: 'the given time', dedupeWindowMs: 1_000, windowMs: 1_000 },
   ])('are duplicates for $name', async ({ dedupeWindowMs, windowMs }) => {
     const clock = new ManualClock(startMs)
     const options = dedupeWindowMs === undefined ? {} : { dedupeWindowMs: () => dedupeWindowMs }
@@ -285,7 +282,7 @@ describe('events that make no delivery', () => {
 })
 
 describe('an add that fails', () => {
-  test('is told, and its room is free again', async () => {
+  test('is rejected, and its room is free again', async () => {
     const sender = ok()
     const { dispatcher, store } = await informed([target('crm', sender, 2)])
     const error = new Error('disk full')
@@ -304,7 +301,7 @@ describe('an add that fails', () => {
     expect(await store.ledger()).toMatchObject({ accepted: 4, delivered: 4 })
   })
 
-  test('does not end the work', async () => {
+  test('does not stop the dispatcher', async () => {
     const sender = ok()
     const { dispatcher, store, add } = await informed([target('crm', sender)])
     store.before = (step) => (step === 'add' ? Promise.reject(new Error('no')) : Promise.resolve())
@@ -318,7 +315,7 @@ describe('an add that fails', () => {
 
 describe('an add that is in progress while the dispatcher stops', () => {
   test.each(['before', 'after'] as const)(
-    'gives back what it is handed, before it answers (%s)',
+    'returns its leases before it resolves (%s)',
     async (when) => {
       const sender = ok()
       const { dispatcher, store } = await informed([target('crm', sender)])
@@ -326,7 +323,7 @@ describe('an add that is in progress while the dispatcher stops', () => {
       store[when] = (step) => (step === 'add' ? opened : Promise.resolve())
       const added = dispatcher.add(eventsTo('crm', 3))
       await quiet()
-      // It cannot wait for it: a store that is full keeps it waiting until it is closed.
+      // `stop` must not wait for the add, because a full store delays it until the store is closed.
       await dispatcher.stop()
       open()
       expect(await added).toEqual(['routed', 'routed', 'routed'])
@@ -337,7 +334,7 @@ describe('an add that is in progress while the dispatcher stops', () => {
     },
   )
 
-  test('is handed nothing when it comes later', async () => {
+  test('gets no leases if it begins later', async () => {
     const sender = ok()
     const { dispatcher, store } = await informed([target('crm', sender)])
     await dispatcher.stop()

@@ -3,14 +3,22 @@ import { defaultRetryPolicy } from '../../src/delivery/index.ts'
 import { ManualClock, VirtualClock } from '../../src/runtime/index.ts'
 import { countSurvivors } from '../support/collect-garbage.ts'
 import { startMs } from '../support/recording-runtime.ts'
-import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
+import {
+  dispatching,
+  eventsTo,
+  HookedStore,
+  isSettled,
+  quiet,
+  ScriptedSender,
+  target,
+} from './dispatching.ts'
 import { answered } from './samples.ts'
 import { addAndLease } from '../conformance/store-under-test.ts'
 
 const minuteMs = 60_000
 const retryPolicy = { ...defaultRetryPolicy, windowMs: minuteMs }
 
-/** An endpoint that answers as a test sets it, with a retry window of a minute. */
+/** Creates a dispatcher with a retry window of a minute. A test sets the status of its endpoint. */
 function start(options: { readonly keepsParked?: boolean } = {}) {
   const clock = new ManualClock(startMs)
   const state = { status: 503 }
@@ -19,27 +27,19 @@ function start(options: { readonly keepsParked?: boolean } = {}) {
   return { ...dispatching(targets, clock, options), clock, sender, state, targets }
 }
 
-/** Whether a promise is settled, once everything that can go on went on. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false
-  void promise.then(() => (settled = true))
-  await quiet()
-  return settled
-}
-
-describe('what waits at an endpoint that is down for a whole retry window', () => {
-  test('expires with the failed probe, and idle resolves', async () => {
+describe('deliveries to an endpoint that is down for a whole retry window', () => {
+  test('expire with the failed probe, and idle resolves', async () => {
     const { dispatcher, store, clock, endpoints } = start()
     await dispatcher.add(eventsTo('crm', 200))
     const idle = dispatcher.idle()
     await clock.advance(2 * minuteMs)
     expect(await isSettled(idle)).toBe(true)
     expect(await store.ledger()).toMatchObject({ expired: 200, pending: 0 })
-    // Two probes in the window, and two after it for what was tried first by a probe.
+    // Two probes in the window, and two after it for deliveries that a probe tried first.
     expect(endpoints.filter(({ state }) => state === 'open').length).toBeLessThanOrEqual(5)
   })
 
-  test('stays parked if deliveries are kept, though idle resolves', async () => {
+  test('stay parked with keepsParked, although idle resolves', async () => {
     const { dispatcher, store, clock, sender, settled } = start({ keepsParked: true })
     await dispatcher.add(eventsTo('crm', 200))
     const idle = dispatcher.idle()
@@ -49,13 +49,13 @@ describe('what waits at an endpoint that is down for a whole retry window', () =
     expect(await isSettled(idle)).toBe(true)
     const { pending, expired } = await store.ledger()
     expect(pending + expired).toBe(200)
-    // Only what was tried for a whole window has expired.
+    // Only deliveries that were tried for a whole window expired.
     expect(settled.every(({ attempts }) => attempts > 0)).toBe(true)
     expect(new Set(sender.bodies).size).toBeGreaterThanOrEqual(expired)
     expect(pending).toBeGreaterThan(150)
   })
 
-  test('is delivered when the endpoint is there again, however much later', async () => {
+  test('are delivered once the endpoint answers again, however late', async () => {
     const { dispatcher, store, clock, state } = start({ keepsParked: true })
     await dispatcher.add(eventsTo('crm', 200))
     await clock.advance(10 * minuteMs)
@@ -65,7 +65,7 @@ describe('what waits at an endpoint that is down for a whole retry window', () =
     expect(await store.ledger()).toMatchObject({ delivered: pending, expired, pending: 0 })
   })
 
-  test('is found by a later run', async () => {
+  test('are delivered by a later dispatcher', async () => {
     const { dispatcher, store, clock, state, targets } = start({ keepsParked: true })
     await dispatcher.add(eventsTo('crm', 200))
     await clock.advance(10 * minuteMs)
@@ -78,7 +78,7 @@ describe('what waits at an endpoint that is down for a whole retry window', () =
   })
 })
 
-test('a retry that is due only after a whole window is not waited for where it would be kept', async () => {
+test('idle does not wait for a retry that is due after a whole window, with keepsParked', async () => {
   const { dispatcher, store, clock, sender } = start({ keepsParked: true })
   const [event] = eventsTo('crm', 1)
   const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
@@ -95,7 +95,7 @@ test('a retry that is due only after a whole window is not waited for where it w
   expect(await store.ledger()).toMatchObject({ expired: 1, pending: 0 })
 })
 
-test('once the store cannot be written nothing more is taken in, and it is said', async () => {
+test('once the store cannot be written, adds are rejected and the error is logged', async () => {
   const store = new HookedStore()
   const failures: unknown[] = []
   const sender = new ScriptedSender(() => answered(200))
@@ -114,11 +114,11 @@ test('once the store cannot be written nothing more is taken in, and it is said'
 })
 
 test.each([true, false])(
-  'a destination that was down is let go once it is removed (keepsParked %s)',
+  'a destination that was down is garbage once it is removed (keepsParked %s)',
   async (keepsParked) => {
     const { dispatcher } = dispatching([], new ManualClock(startMs), { keepsParked })
     const removed: WeakRef<object>[] = []
-    // Not async: the target would be held here.
+    // Not async: a suspended function would keep the target alive.
     const configure = (id: string): Promise<void> => {
       const added = target(id, new ScriptedSender(() => answered(503)))
       removed.push(new WeakRef(added.destination))

@@ -8,31 +8,31 @@ import { answered } from './samples.ts'
 
 const leaseMs = 60_000
 
-/** A store whose leases end by time, and when each began. */
-class LapsingStore extends HookedStore {
+/** A store whose leases expire. It records when each began. */
+class ExpiringStore extends HookedStore {
   readonly leasedAtMs = new Map<string, number>()
 
   override async add(batch: AddRequest) {
     const added = await super.add(batch)
     for (const { body } of leasedOf(batch, added.leased)) this.leasedAtMs.set(body, batch.nowMs)
-    return { ...added, leased: lapsing(added.leased, batch.nowMs) }
+    return { ...added, leased: expiring(added.leased, batch.nowMs) }
   }
 
   override async claim(request: ClaimRequest) {
     const claimed = await super.claim(request)
     for (const { body } of claimed) this.leasedAtMs.set(body, request.nowMs)
-    return lapsing(claimed, request.nowMs)
+    return expiring(claimed, request.nowMs)
   }
 }
 
-function lapsing<Leased extends object>(leased: readonly Leased[], atMs: number) {
+function expiring<Leased extends object>(leased: readonly Leased[], atMs: number) {
   return leased.map((each) => ({ ...each, leasedUntilMs: atMs + leaseMs }))
 }
 
-/** An endpoint that takes one request at a time, which ends when the test says so. */
+/** Creates a dispatcher with one request at a time, which waits until `end` answers it. */
 function slow() {
   const clock = new ManualClock(startMs)
-  const store = new LapsingStore()
+  const store = new ExpiringStore()
   const gates: Gate[] = []
   const agesMs: number[] = []
   const sender = new ScriptedSender(async (_, { body }) => {
@@ -46,9 +46,9 @@ function slow() {
   return { ...all, clock, store, sender, agesMs, end: () => gates.shift()?.open() }
 }
 
-describe('a lease that ends by time', () => {
+describe('a lease that expires', () => {
   test.each(['handed over', 'claimed'] as const)(
-    'is returned at two thirds where nothing has started on it (%s)',
+    'is returned after two thirds of its time if its delivery has not started (%s)',
     async (how) => {
       const { dispatcher, add, clock, store, end } = slow()
       await dispatcher.idle()
@@ -72,13 +72,13 @@ describe('a lease that ends by time', () => {
     },
   )
 
-  test('is too old to send on for a process that stood still', async () => {
+  test('is not used by a process that was suspended until it expired', async () => {
     const { dispatcher, add, clock, store, sender, agesMs, end } = slow()
     await add('crm', 6)
     dispatcher.wake()
     await quiet()
     for (let request = 1; request <= 6; request++) {
-      // As with SIGSTOP: no timer and no turn of the event loop comes before the answer.
+      // As after SIGSTOP, no timer fires before the answer arrives.
       clock.jump(leaseMs)
       end()
       await quiet()
@@ -89,7 +89,7 @@ describe('a lease that ends by time', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 6, pending: 0 })
   })
 
-  test('does not come to life again if the clock is set back', async () => {
+  test('stays expired if the clock is set back', async () => {
     const { dispatcher, add, clock, agesMs, end } = slow()
     await add('crm', 2)
     dispatcher.wake()

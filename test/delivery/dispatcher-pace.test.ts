@@ -16,7 +16,7 @@ import { checkDestination } from '../../src/webhook/index.ts'
 
 const hourMs = 60 * 60 * 1_000
 
-/** A destination whose endpoint does as a model says, 10 ms after it was asked. */
+/** Creates a dispatcher with one endpoint, which follows a model and answers after 10 ms. */
 function limited(model: EndpointModel) {
   const clock = new ManualClock(startMs)
   const state = { model }
@@ -36,8 +36,8 @@ async function countUnleased(store: HookedStore, clock: ManualClock): Promise<nu
   return first.length + retry.length
 }
 
-describe('an endpoint that takes 50/s and answers the rest 429', () => {
-  test('gets all of a burst in its time, and is never left alone for a failure', async () => {
+describe('an endpoint that accepts 50/s and answers the rest with 429', () => {
+  test('gets a whole burst in time, and never opens its breaker', async () => {
     const { dispatcher, store, clock, requests, endpoints } = limited(windowLimit(50, '1'))
     await dispatcher.add(eventsTo('crm', 1_000))
     await clock.advance(30_000)
@@ -48,7 +48,7 @@ describe('an endpoint that takes 50/s and answers the rest 429', () => {
     expect(endpoints).toEqual([])
   })
 
-  test('gets a refused delivery again soon, without a step of the schedule', async () => {
+  test('gets a refused delivery again soon, without advancing the schedule', async () => {
     const { dispatcher, clock, requests } = limited(windowLimit(50, '1'))
     await dispatcher.add(eventsTo('crm', 200))
     await clock.advance(15_000)
@@ -60,7 +60,7 @@ describe('an endpoint that takes 50/s and answers the rest 429', () => {
     }
   })
 
-  test('has no more leased than its pace lets start in a second', async () => {
+  test('has no more deliveries leased than its pace allows in two seconds', async () => {
     const { dispatcher, store, clock } = limited(windowLimit(2, '1'))
     await dispatcher.add(eventsTo('crm', 200))
     await clock.advance(30_000)
@@ -71,7 +71,7 @@ describe('an endpoint that takes 50/s and answers the rest 429', () => {
 })
 
 describe('a rate', () => {
-  /** A destination whose endpoints answer 200, with these rates. */
+  /** Creates a dispatcher with one endpoint per rate, which all answer 200. */
   function rated(...rates: readonly string[]) {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender(() => answered(200))
@@ -80,7 +80,7 @@ describe('a rate', () => {
     return { ...dispatching([{ destination, sender }], clock), clock, sender, destination }
   }
 
-  test('spaces what starts, claims ahead for a second only, and uses up no attempt', async () => {
+  test('spaces requests, claims for only a second ahead, and uses up no attempt', async () => {
     const { dispatcher, store, clock, sender, requests } = rated('2/s')
     await dispatcher.add(eventsTo('crm', 100))
     await clock.advance(10_000)
@@ -92,14 +92,14 @@ describe('a rate', () => {
     expect(pending - (await countUnleased(store, clock))).toBeLessThanOrEqual(2)
   })
 
-  test('begins no retry window: a delivery that waits for days is delivered', async () => {
+  test('begins no retry window, so a delivery that waits for hours is delivered', async () => {
     const { dispatcher, clock, store } = rated('1/h')
     await dispatcher.add(eventsTo('crm', 10))
     await clock.advance(10 * hourMs)
     expect(await store.ledger()).toMatchObject({ delivered: 10, expired: 0, failed: 0 })
   })
 
-  test('of one of two endpoints holds for both: each event goes to each', async () => {
+  test('of one of two endpoints applies to both, because each event goes to both', async () => {
     const { dispatcher, clock, requests } = rated('100/s', '10/m')
     await dispatcher.add(eventsTo('crm', 5))
     await clock.advance(30_000)
@@ -108,7 +108,7 @@ describe('a rate', () => {
     expect(urls.filter((url) => url.endsWith('/1'))).toHaveLength(5)
   })
 
-  test('is shared: a process starts its part', async () => {
+  test('is shared, and a process starts its share', async () => {
     const { dispatcher, clock, sender, destination } = rated('10/s')
     await dispatcher.reconfigure([{ destination, sender, rateShare: 0.5 }])
     await dispatcher.add(eventsTo('crm', 100))
@@ -118,22 +118,22 @@ describe('a rate', () => {
 })
 
 describe('Retry-After', () => {
-  test('holds the whole endpoint: nothing is sent, claimed or used up meanwhile', async () => {
+  test('holds the whole endpoint, and nothing is sent or claimed meanwhile', async () => {
     const { dispatcher, store, clock, sender } = limited(() => answered(429, '600'))
     await dispatcher.add(eventsTo('crm', 100))
     await clock.advance(1_000)
     await quiet()
-    const asked = sender.bodies.length
-    expect(asked).toBeLessThanOrEqual(10)
+    const sent = sender.bodies.length
+    expect(sent).toBeLessThanOrEqual(10)
     const counts = { ...store.counts }
     await clock.advance(598_000)
-    expect(sender.bodies).toHaveLength(asked)
+    expect(sender.bodies).toHaveLength(sent)
     expect(store.counts).toEqual(counts)
     await clock.advance(2_000)
     expect(await countUnleased(store, clock)).toBe(100)
   })
 
-  test('of a day counts for an hour, and expires nothing on its first attempt', async () => {
+  test('of a day counts as an hour, and expires nothing after the first attempt', async () => {
     const { dispatcher, store, clock, state } = limited(() => answered(429, '86400'))
     await dispatcher.add(eventsTo('crm', 20))
     await clock.advance(0.8 * hourMs)

@@ -14,11 +14,11 @@ import { answered } from './samples.ts'
 const secondMs = 1_000
 const crmUrl = 'https://example.com/crm'
 
-/** Three processes that deliver from one store to one endpoint. */
-function world() {
+/** Creates three processes that deliver from one store to one endpoint. */
+function threeProcesses() {
   const clock = new ManualClock(startMs)
   const store = new HookedStore()
-  const state = { status: 503, isHeard: (() => true) as (news: BreakerNews) => boolean }
+  const state = { status: 503, arrives: (() => true) as (news: BreakerNews) => boolean }
   const requests: { rank: number; afterMs: number }[] = []
   const processes = [0, 1, 2].map((rank) => {
     const place: ProcessPlace = {
@@ -33,7 +33,7 @@ function world() {
     })
     const tell = (news: BreakerNews): void => {
       for (const other of processes) {
-        if (other.rank !== rank && state.isHeard(news)) other.dispatcher.hear(news)
+        if (other.rank !== rank && state.arrives(news)) other.dispatcher.hear(news)
       }
     }
     const { runtime, endpoints } = recordingRuntime(clock)
@@ -47,29 +47,29 @@ function world() {
     onTestFinished(() => dispatcher.stop())
     return { rank, dispatcher, endpoints }
   })
-  /** Adds events to the first process, and lets all look for them. */
+  /** Adds events through the first process, then wakes all. */
   const add = async (count: number): Promise<void> => {
     await processes[0]!.dispatcher.add(eventsTo('crm', count))
-    await lookAtAll()
+    await wakeAll()
   }
-  const lookAtAll = async (): Promise<void> => {
+  const wakeAll = async (): Promise<void> => {
     for (const { dispatcher } of processes) dispatcher.wake()
     for (let wait = 0; wait < 10; wait++) await quiet()
   }
-  /** Lets time go by, in which all look as often as pipelines do. */
+  /** Lets time pass, and wakes all once a second, as pipelines do. Returns the requests. */
   const pass = async (seconds: number): Promise<readonly { rank: number; afterMs: number }[]> => {
     const before = requests.length
     for (let second = 0; second < seconds; second++) {
       await clock.advance(secondMs)
-      await lookAtAll()
+      await wakeAll()
     }
     return requests.slice(before)
   }
   return { store, state, processes, requests, add, pass }
 }
 
-test('a dead endpoint is probed once each time, by one process after the other', async () => {
-  const { requests, add, pass } = world()
+test('an unreachable endpoint is probed once each time, by each process in turn', async () => {
+  const { requests, add, pass } = threeProcesses()
   await add(300)
   expect(requests.length).toBeGreaterThanOrEqual(10)
   const probes = await pass(30 + 60 + 120 + 240 + 300)
@@ -78,8 +78,8 @@ test('a dead endpoint is probed once each time, by one process after the other',
   expect(probes.map(({ rank }) => (rank - first + 3) % 3)).toEqual([0, 1, 2, 0, 1])
 })
 
-test('an endpoint that answers again is used by all at once', async () => {
-  const { store, state, processes, requests, add, pass } = world()
+test('all processes use a recovered endpoint at once', async () => {
+  const { store, state, processes, requests, add, pass } = threeProcesses()
   await add(300)
   expect(processes.map(({ endpoints }) => endpoints.at(-1)?.state)).toEqual([
     'open',
@@ -97,8 +97,8 @@ test('an endpoint that answers again is used by all at once', async () => {
   expect(requests.length).toBeLessThan(330)
 })
 
-test('the next process probes 6 s later when the one whose turn it is has died', async () => {
-  const { processes, add, pass } = world()
+test('the next process probes 6 s later if the one whose turn it is has died', async () => {
+  const { processes, add, pass } = threeProcesses()
   await add(300)
   const [probe] = await pass(30)
   const next = (probe!.rank + 1) % 3
@@ -107,9 +107,9 @@ test('the next process probes 6 s later when the one whose turn it is has died',
   expect(probes).toEqual([{ rank: (next + 1) % 3, afterMs: 96 * secondMs }])
 })
 
-test('news that are lost cost time only: each process finds out by itself', async () => {
-  const { store, state, requests, add, pass } = world()
-  state.isHeard = () => false
+test('lost news costs only time, because each process finds out by itself', async () => {
+  const { store, state, requests, add, pass } = threeProcesses()
+  state.arrives = () => false
   await add(300)
   expect(new Set(requests.map(({ rank }) => rank))).toEqual(new Set([0, 1, 2]))
   state.status = 200
@@ -117,8 +117,8 @@ test('news that are lost cost time only: each process finds out by itself', asyn
   expect(await store.ledger()).toMatchObject({ delivered: 300, pending: 0 })
 })
 
-test('news of endpoints that this process does not send to changes nothing', async () => {
-  const { processes } = world()
+test('news about endpoints that this process does not send to changes nothing', async () => {
+  const { processes } = threeProcesses()
   const [{ dispatcher, endpoints }] = processes as [(typeof processes)[0]]
   const news = { openMs: 30_000, rank: 1 }
   dispatcher.hear({ ...news, destinationId: 'mail', endpoint: hiddenEndpoint(crmUrl) })

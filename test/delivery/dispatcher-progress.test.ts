@@ -18,7 +18,7 @@ function targetsOf(count: number, sender: ScriptedSender, concurrency = 10) {
 }
 
 describe('claims', () => {
-  test('go on although somebody else changes something while the store is asked, each time', async () => {
+  test('continue although the dispatcher is woken during every look-up', async () => {
     const store = new HookedStore()
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching(targetsOf(3, sender), new ManualClock(startMs), {
@@ -37,7 +37,7 @@ describe('claims', () => {
     await quiet()
   })
 
-  test('need no look-up if a notification says that they are due', async () => {
+  test('need no look-up after a notification of due deliveries', async () => {
     const store = new HookedStore()
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching(targetsOf(3, sender), new ManualClock(startMs), {
@@ -45,7 +45,7 @@ describe('claims', () => {
     })
     await dispatcher.idle()
     const { nextDue } = store.counts
-    for (let hint = 0; hint < 10; hint++) {
+    for (let notification = 0; notification < 10; notification++) {
       await add('d1', 3)
       dispatcher.wake([{ destinationId: 'd1', lane: 'first', dueAtMs: startMs }])
       await quiet()
@@ -54,29 +54,29 @@ describe('claims', () => {
     expect(store.counts).toMatchObject({ nextDue, claim: 10 })
   })
 
-  test('are made beside questions about many destinations', async () => {
+  test('are made during look-ups of many destinations', async () => {
     const store = new HookedStore()
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching(targetsOf(1_000, sender), new ManualClock(startMs), {
       store,
     })
     await add('d999')
-    let asked = 0
-    const { opened: allBut, open: resolve } = gate()
+    let lookUps = 0
+    const { opened, open } = gate()
     store.before = async (step) => {
-      if (step === 'nextDue' && ++asked > 1) await allBut
+      if (step === 'nextDue' && ++lookUps > 1) await opened
     }
     dispatcher.wake([{ destinationId: 'd999', lane: 'first', dueAtMs: startMs }])
     await quiet()
     expect(sender.bodies).toHaveLength(1)
-    resolve()
+    open()
     await dispatcher.idle()
-    expect(asked).toBe(6)
+    expect(lookUps).toBe(6)
   })
 })
 
-describe('what is leased and has not started', () => {
-  /** Destinations that have 30 deliveries each; no request ends, and requests are bounded to 8. */
+describe('leased deliveries that have not started', () => {
+  /** Creates destinations with 30 deliveries each, and at most 8 requests in flight. `end` ends requests. */
   async function bounded(destinations: number) {
     const gates: Gate[] = []
     const sender = new ScriptedSender(async () => {
@@ -95,7 +95,7 @@ describe('what is leased and has not started', () => {
     return { ...all, sender, end }
   }
 
-  test('is three times as much as requests at once, however many destinations have a backlog', async () => {
+  test('are at most three times the requests in flight, however many destinations have a backlog', async () => {
     const { dispatcher, store, sender, end } = await bounded(20)
     dispatcher.wake()
     await quiet()
@@ -115,7 +115,7 @@ describe('what is leased and has not started', () => {
     await stopped
   })
 
-  test('is of each destination in turn', async () => {
+  test('come from each destination in turn', async () => {
     const { dispatcher, sender, end } = await bounded(20)
     dispatcher.wake()
     await quiet()
@@ -132,7 +132,7 @@ describe('what is leased and has not started', () => {
     await stopped
   })
 
-  test('starts as soon as a request ends, even during a claim', async () => {
+  test('start as soon as a request ends, even during a claim', async () => {
     const { dispatcher, store, sender, end } = await bounded(6)
     dispatcher.wake()
     await quiet()

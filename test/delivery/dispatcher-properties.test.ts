@@ -21,7 +21,7 @@ const behaviours: readonly Behaviour[] = [
   'hang',
 ]
 
-/** Endpoints that do as a list of behaviours says, request by request, until they are healed. */
+/** Endpoints that follow a list of behaviours, request by request, until they are healed. */
 class Endpoints {
   readonly sender: ScriptedSender
   readonly #hanging: (() => void)[] = []
@@ -34,12 +34,12 @@ class Endpoints {
     this.sender = new ScriptedSender(() => this.#answer())
   }
 
-  /** Lets go of what hangs. */
+  /** Ends all hanging requests. */
   release(): void {
-    for (const go of this.#hanging.splice(0)) go()
+    for (const end of this.#hanging.splice(0)) end()
   }
 
-  /** From now on everything succeeds. */
+  /** Makes all further requests succeed. */
   heal(): void {
     this.#healed = true
     this.release()
@@ -69,7 +69,7 @@ type Step =
   | { readonly kind: 'add'; readonly count: number }
   | { readonly kind: 'advance'; readonly durationMs: number }
   | { readonly kind: 'jump'; readonly byMs: number }
-  | { readonly kind: 'retryByHand' | 'release' | 'restart' }
+  | { readonly kind: 'retryManually' | 'release' | 'restart' }
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('add' as const), count: fc.nat(30) }) },
@@ -84,16 +84,16 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     kind: fc.constant('jump' as const),
     byMs: fc.integer({ min: -hourMs, max: hourMs }),
   }),
-  fc.constant({ kind: 'retryByHand' as const }),
+  fc.constant({ kind: 'retryManually' as const }),
   fc.constant({ kind: 'release' as const }),
   fc.constant({ kind: 'restart' as const }),
 )
 
-/** A store with one dispatcher after the other. */
-class World {
+/** One store, with one dispatcher after the other. */
+class Deliverers {
   readonly clock = new ManualClock(startMs)
   readonly store = new HookedStore({ endedMax: 1_000_000 })
-  readonly told = recordingRuntime(this.clock)
+  readonly recording = recordingRuntime(this.clock)
   readonly endpoints: Endpoints
   routed = 0
   #dispatcher: Dispatcher
@@ -120,7 +120,7 @@ class World {
       case 'jump':
         this.clock.jump(step.byMs)
         return
-      case 'retryByHand':
+      case 'retryManually':
         await this.store.retry({ nowMs: this.clock.nowMs(), filter: {}, limit: 5 })
         this.#dispatcher.wake()
         return
@@ -138,7 +138,7 @@ class World {
     }
   }
 
-  /** Heals the endpoints and waits, for a week of the clock at the most. */
+  /** Heals the endpoints, and waits until the dispatcher is idle, for at most a week of the clock. */
   async end(): Promise<boolean> {
     let idle = false as boolean
     this.endpoints.heal()
@@ -156,48 +156,48 @@ class World {
     return new Dispatcher({
       store: this.store,
       targets: this.#targets,
-      runtime: this.told.runtime,
+      runtime: this.recording.runtime,
     })
   }
 }
 
 test('every delivery ends exactly once, after any events', async () => {
-  const worlds = fc.record({
+  const settings = fc.record({
     urls: fc.integer({ min: 1, max: 3 }),
     concurrency: fc.integer({ min: 1, max: 12 }),
     list: fc.array(fc.constantFrom(...behaviours), { minLength: 1, maxLength: 40 }),
   })
   const property = fc.asyncProperty(
-    worlds,
+    settings,
     fc.array(steps, { minLength: 1, maxLength: 25 }),
     async ({ urls, concurrency, list }, taken) => {
-      // Where everything is cut off by our own side, nothing ever comes to an end.
+      // If our side interrupts every request, no delivery ever ends.
       fc.pre(list.some((one) => one !== 'interrupted'))
-      const world = new World(urls, concurrency, list)
-      for (const step of taken) await world.take(step)
-      expect(await world.end()).toBe(true)
-      const { ledger, counted, purged } = await world.store.audit()
+      const deliverers = new Deliverers(urls, concurrency, list)
+      for (const step of taken) await deliverers.take(step)
+      expect(await deliverers.end()).toBe(true)
+      const { ledger, counted, purged } = await deliverers.store.audit()
       const { delivered, failed, expired, pending, deliveries } = ledger
       expect(pending).toBe(0)
-      expect(deliveries).toBe(world.routed)
-      expect(delivered + failed + expired).toBe(world.routed)
+      expect(deliveries).toBe(deliverers.routed)
+      expect(delivered + failed + expired).toBe(deliverers.routed)
       expect(counted).toEqual({ delivered, failed, expired, pending })
       expect(purged).toEqual({ delivered: 0, failed: 0, expired: 0 })
-      // Each end was told once, but for those that a person had retried.
-      const retried = await retriesByHand(world.store)
-      expect(world.told.settled.length).toBeGreaterThanOrEqual(world.routed)
-      expect(world.told.settled.length).toBeLessThanOrEqual(world.routed + retried)
-      const messageIds = new Set(world.told.settled.map(({ messageId }) => messageId))
-      expect(messageIds.size).toBe(world.routed)
-      expect(world.endpoints.sender.inFlight).toBe(0)
-      expect(world.endpoints.sender.inFlightMax).toBeLessThanOrEqual(urls * concurrency)
-      expect(world.clock.nextDueMs()).toBeUndefined()
+      // Each end is reported once, except those that were retried manually.
+      const retried = await manualRetriesIn(deliverers.store)
+      expect(deliverers.recording.settled.length).toBeGreaterThanOrEqual(deliverers.routed)
+      expect(deliverers.recording.settled.length).toBeLessThanOrEqual(deliverers.routed + retried)
+      const messageIds = new Set(deliverers.recording.settled.map(({ messageId }) => messageId))
+      expect(messageIds.size).toBe(deliverers.routed)
+      expect(deliverers.endpoints.sender.inFlight).toBe(0)
+      expect(deliverers.endpoints.sender.inFlightMax).toBeLessThanOrEqual(urls * concurrency)
+      expect(deliverers.clock.nextDueMs()).toBeUndefined()
     },
   )
   await fc.assert(property, { numRuns: 200 })
 })
 
-async function retriesByHand(store: HookedStore): Promise<number> {
+async function manualRetriesIn(store: HookedStore): Promise<number> {
   const all = await store.list({ filter: {}, limit: 100_000 })
   return all.reduce((sum, { manualRetries }) => sum + manualRetries, 0)
 }

@@ -7,17 +7,17 @@ import { startMs } from '../support/recording-runtime.ts'
 import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
 import { answered } from './samples.ts'
 
-/** The same endpoint with a header that it did not have before. */
+/** Makes the endpoint of `target` with an additional header. */
 function withHeader(id: string, sender: ScriptedSender): DispatchTarget {
   const endpoints = [{ url: `https://example.com/${id}`, headers: { 'X-Team': 'growth' } }]
   return { destination: checkDestination({ id, sourceIds: ['website'], endpoints }), sender }
 }
 
-const well = (): ScriptedSender => new ScriptedSender(() => answered(200))
-const ill = (): ScriptedSender => new ScriptedSender(() => answered(503))
+const healthy = (): ScriptedSender => new ScriptedSender(() => answered(200))
+const failing = (): ScriptedSender => new ScriptedSender(() => answered(503))
 
-describe('a dispatcher that is given other targets', () => {
-  test('sends waiting deliveries through the new sender, and lets the old one end', async () => {
+describe('a dispatcher with new targets', () => {
+  test('sends waiting deliveries through the new sender, and lets requests of the old one end', async () => {
     const { opened, open } = gate()
     const before = new ScriptedSender(async () => {
       await opened
@@ -27,25 +27,25 @@ describe('a dispatcher that is given other targets', () => {
     await add('crm', 5)
     dispatcher.wake()
     await quiet()
-    const today = well()
+    const newSender = healthy()
     let hasEnded = false
-    const ended = dispatcher.reconfigure([target('crm', today, 2)]).then(() => {
+    const ended = dispatcher.reconfigure([target('crm', newSender, 2)]).then(() => {
       hasEnded = true
     })
     await quiet()
     expect(before.bodies).toEqual(['m_1', 'm_2'])
-    // The endpoint is the same one: it has the requests that it may have.
-    expect(today.bodies).toEqual([])
+    // It is the same endpoint, and it already has as many requests as it may have.
+    expect(newSender.bodies).toEqual([])
     expect(hasEnded).toBe(false)
     open()
     await ended
     await dispatcher.idle()
-    expect(today.bodies).toEqual(['m_3', 'm_4', 'm_5'])
+    expect(newSender.bodies).toEqual(['m_3', 'm_4', 'm_5'])
     expect(await store.ledger()).toMatchObject({ delivered: 5, pending: 0 })
   })
 
   test('keeps the breaker of an unchanged endpoint', async () => {
-    const sender = ill()
+    const sender = failing()
     const { dispatcher, add, endpoints } = dispatching([target('crm', sender)])
     await add('crm', 10)
     dispatcher.wake()
@@ -54,14 +54,14 @@ describe('a dispatcher that is given other targets', () => {
     await add('crm')
     dispatcher.wake()
     await quiet()
-    await dispatcher.reconfigure([target('crm', sender), target('mail', well())])
+    await dispatcher.reconfigure([target('crm', sender), target('mail', healthy())])
     await quiet()
     expect(sender.bodies).toHaveLength(10)
     expect(endpoints).toHaveLength(1)
   })
 
   test('begins with a closed breaker for a changed endpoint, and reports it', async () => {
-    const sender = ill()
+    const sender = failing()
     const { dispatcher, add, endpoints } = dispatching([target('crm', sender)])
     await add('crm', 10)
     dispatcher.wake()
@@ -79,7 +79,7 @@ describe('a dispatcher that is given other targets', () => {
     ])
   })
 
-  test('says nothing of a breaker that was replaced while its requests were in progress', async () => {
+  test('reports nothing about a breaker that was replaced while its requests were in flight', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened
@@ -117,14 +117,14 @@ describe('a dispatcher that is given other targets', () => {
   })
 
   test.each(['add', 'claim'] as const)(
-    'gives back what a store hands out after its destination went: %s',
+    'returns deliveries that the store leases after their destination was removed: %s',
     async (step) => {
       const { opened, open } = gate()
       const store = new HookedStore()
-      const sender = well()
+      const sender = healthy()
       const clock = new ManualClock(startMs)
       const { dispatcher, add } = dispatching([target('crm', sender)], clock, { store })
-      // Until then it is not known that the lane is empty.
+      // Lets the dispatcher learn that the lane is empty.
       await dispatcher.idle()
       store.after = (each) => (each === step ? opened : Promise.resolve())
       const adding = step === 'add' ? dispatcher.add(eventsTo('crm', 2)) : add('crm', 2)
@@ -144,9 +144,9 @@ describe('a dispatcher that is given other targets', () => {
     },
   )
 
-  test('takes turns among the targets of today', async () => {
-    const first = ill()
-    const second = well()
+  test('uses only the new targets', async () => {
+    const first = failing()
+    const second = healthy()
     const { dispatcher, store, add } = dispatching([target('a', first), target('b', first)])
     await dispatcher.reconfigure([target('c', second)])
     await add('c', 30)

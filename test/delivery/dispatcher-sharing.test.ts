@@ -6,7 +6,7 @@ import { startMs } from '../support/recording-runtime.ts'
 import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
 import { answered } from './samples.ts'
 
-/** A sender whose requests end one by one, when the test says so. */
+/** Makes a sender whose requests wait until `end` answers them. */
 function steppedSender(): ScriptedSender & { readonly end: (count?: number) => Promise<void> } {
   const gates: Gate[] = []
   const sender = new ScriptedSender(async () => {
@@ -23,10 +23,9 @@ function steppedSender(): ScriptedSender & { readonly end: (count?: number) => P
 }
 
 describe('lanes', () => {
-  /** A destination with 200 retries that are due, at the moment they are. */
+  /** Creates a dispatcher with 200 retries that are due. */
   async function withRetriesDue(concurrency: number) {
     const clock = new ManualClock(startMs)
-    // A refusal by one endpoint keeps its breaker closed, and the delivery for the other.
     let answer = (): RequestOutcome | Promise<RequestOutcome> => answered(503)
     const sender = new ScriptedSender(() => answer())
     const { dispatcher, store, add, requests } = dispatching(
@@ -64,7 +63,7 @@ describe('lanes', () => {
     { concurrency: 2, retriesAtOnce: 1 },
     { concurrency: 10, retriesAtOnce: 8 },
   ])(
-    'retries that are due leave places to first tries, which go before them ($concurrency)',
+    'due retries leave slots to first tries, which go before them ($concurrency)',
     async ({ concurrency, retriesAtOnce }) => {
       const { dispatcher, requests, sender, steps } = await withRetriesDue(concurrency)
       dispatcher.wake()
@@ -83,7 +82,7 @@ describe('lanes', () => {
   )
 
   test.each([1, 2, 10])(
-    'first tries that never end leave turns to retries (%i)',
+    'a steady flow of first tries leaves turns to retries (%i)',
     async (concurrency) => {
       const { dispatcher, requests, steps } = await withRetriesDue(concurrency)
       await dispatcher.add(eventsTo('crm', 30, 'before'))
@@ -102,8 +101,8 @@ describe('lanes', () => {
   )
 })
 
-describe('the bound over all', () => {
-  test('holds for any concurrency of each', async () => {
+describe('the common maximum of requests', () => {
+  test('applies whatever the concurrency of each destination', async () => {
     const senders = ['a', 'b', 'c'].map((id) => ({ id, sender: steppedSender() }))
     const { dispatcher } = dispatching(
       senders.map(({ id, sender }) => target(id, sender)),
@@ -123,7 +122,7 @@ describe('the bound over all', () => {
   })
 
   test.each([1, 2])(
-    'is shared in turns: who came first does not keep it (%i end at once)',
+    'is shared in turns, even if one destination used all of it first (%i end at once)',
     async (count) => {
       const [first, second, third] = [steppedSender(), steppedSender(), steppedSender()]
       const targets = [target('a', first), target('b', second), target('c', third)]
@@ -136,13 +135,13 @@ describe('the bound over all', () => {
       for (let step = 0; step < 60; step++) {
         for (const sender of [first, second, third]) {
           const ended = sender.end(count)
-          // What is taken in at that moment has to wait for its turn too.
+          // Deliveries that are added at that moment must wait for their turn too.
           await dispatcher.add(eventsTo('a', 1, `a${step}`))
           await ended
         }
       }
       const counts = [first, second, third].map(({ bodies }) => bodies.length)
-      // What was leased before the others came.
+      // The difference is what was leased before the others were added.
       expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(6)
       const stopped = dispatcher.stop()
       for (const sender of [first, second, third]) await sender.end(1_000)
@@ -150,7 +149,7 @@ describe('the bound over all', () => {
     },
   )
 
-  test('asks for no turns any more once it is not reached', async () => {
+  test('needs no turns any more once it is not reached', async () => {
     const [first, second] = [steppedSender(), new ScriptedSender(() => answered(200))]
     const targets = [target('a', first), target('b', second)]
     const clock = new ManualClock(startMs)
@@ -159,7 +158,7 @@ describe('the bound over all', () => {
     await quiet()
     for (let step = 0; step < 20; step++) await first.end()
     await dispatcher.idle()
-    // A round of turns is kept waiting, and does not matter.
+    // A claim is held up, which must not matter.
     const { opened, open } = gate()
     store.before = (step) => (step === 'claim' ? opened : Promise.resolve())
     await add('a')
@@ -173,7 +172,7 @@ describe('the bound over all', () => {
     await dispatcher.idle()
   })
 
-  test('stays full as long as anything waits', async () => {
+  test('is used fully as long as anything waits', async () => {
     const senders = [steppedSender(), steppedSender()] as const
     const targets = [target('a', senders[0]), target('b', senders[1])]
     const { dispatcher, store } = dispatching(targets, new ManualClock(startMs), { requestsMax: 6 })
@@ -192,8 +191,8 @@ describe('the bound over all', () => {
   })
 })
 
-describe('what rounds come to', () => {
-  test('is settled in batches: all that ended while one was written is the next', async () => {
+describe('the results of rounds', () => {
+  test('are settled in batches of all that ended while the previous one was written', async () => {
     const store = new HookedStore()
     const sender = steppedSender()
     const { dispatcher } = dispatching([target('crm', sender)], new ManualClock(startMs), { store })
@@ -214,7 +213,7 @@ describe('what rounds come to', () => {
     await stopped
   })
 
-  test('that is not written yet holds up new requests, so that it never piles up', async () => {
+  test('that are not written yet hold back new requests, so that they never pile up', async () => {
     const store = new HookedStore()
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching([target('crm', sender)], new ManualClock(startMs), {
@@ -234,7 +233,7 @@ describe('what rounds come to', () => {
   })
 })
 
-test('two dispatchers deliver from one store, each to its half of the destinations', async () => {
+test('two dispatchers deliver from one store, each to half of the destinations', async () => {
   const ids = Array.from({ length: 6 }, (_, index) => `d${index}`)
   const senders = new Map(ids.map((id) => [id, new ScriptedSender(() => answered(200))]))
   const half = (rest: number) =>
@@ -243,7 +242,7 @@ test('two dispatchers deliver from one store, each to its half of the destinatio
   const clock = new ManualClock(startMs)
   const even = dispatching(half(0), clock, { store })
   const odd = dispatching(half(1), clock, { store })
-  // Each takes events in for all destinations, its own and the other's.
+  // Each accepts events for all destinations, its own and those of the other.
   const adds = ids.flatMap((id) => [
     even.dispatcher.add(eventsTo(id, 100, `even_${id}`)),
     odd.dispatcher.add(eventsTo(id, 100, `odd_${id}`)),

@@ -7,7 +7,7 @@ import { answered } from './samples.ts'
 const destinations = 200
 const requestMs = 160
 
-test('claims that take 200 ms do not slow sending down at the bound over all', async () => {
+test('claims that take 200 ms do not slow down sending at the maximum of requests', async () => {
   const clock = new ManualClock(startMs)
   const store = new HookedStore()
   store.before = async (step) => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { defaultBreakerPolicy, type DispatchTarget } from '../../src/delivery/index.ts'
+import { defaultBreakerPolicy } from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { checkDestination } from '../../src/webhook/index.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import {
@@ -9,6 +8,8 @@ import {
   dispatching,
   eventsTo,
   HookedStore,
+  isSettled,
+  pair,
   quiet,
   ScriptedSender,
   target,
@@ -18,25 +19,7 @@ import { answered, urlOf } from './samples.ts'
 const untried = { attempts: 0, windowAttempts: 0, firstAttemptAtMs: null, dueAtMs: startMs }
 const firstOfCrm = { destinationId: 'crm', lane: 'first', dueByMs: startMs } as const
 
-/** A destination with two endpoints. */
-function pair(sender: ScriptedSender, concurrency = 10): DispatchTarget {
-  const endpoints = [{ url: urlOf('a') }, { url: urlOf('b') }]
-  const settings = { id: 'crm', sourceIds: ['website'], endpoints, concurrency }
-  return { destination: checkDestination(settings), sender }
-}
-
-/** Whether a promise is settled once everything that can go on went on. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false
-  const note = (): void => {
-    settled = true
-  }
-  promise.then(note, note)
-  await quiet()
-  return settled
-}
-
-/** A sender whose endpoint `a` hangs until it is let go, while `b` takes everything at once. */
+/** Makes a sender whose endpoint `a` hangs until `open` is called, while `b` accepts everything at once. */
 function halfHanging() {
   const { opened, open } = gate()
   const sender = new ScriptedSender(async (_, { url }) => {
@@ -46,8 +29,8 @@ function halfHanging() {
   return { sender, open }
 }
 
-describe('a request that hangs after another endpoint took the delivery', () => {
-  test('does not hold up the delivery, but is waited for by idle', async () => {
+describe('a request that hangs after another endpoint accepted the delivery', () => {
+  test('does not delay the delivery, but idle waits for it', async () => {
     const { sender, open } = halfHanging()
     const { dispatcher, store, settled, requests } = dispatching([pair(sender)])
     await dispatcher.add(eventsTo('crm', 3))
@@ -65,7 +48,7 @@ describe('a request that hangs after another endpoint took the delivery', () => 
     ])
   })
 
-  test('keeps its place until it ends', async () => {
+  test('counts against the concurrency until it ends', async () => {
     const { sender, open } = halfHanging()
     const { dispatcher, store } = dispatching([pair(sender, 2)])
     await dispatcher.add(eventsTo('crm', 10))
@@ -78,7 +61,7 @@ describe('a request that hangs after another endpoint took the delivery', () => 
     expect(await store.ledger()).toMatchObject({ delivered: 10, pending: 0 })
   })
 
-  test('is waited for by stop, and logged', async () => {
+  test('is logged, and stop waits for it', async () => {
     const { sender, open } = halfHanging()
     const { dispatcher, store } = dispatching([pair(sender)])
     await dispatcher.add(eventsTo('crm', 1))
@@ -91,8 +74,8 @@ describe('a request that hangs after another endpoint took the delivery', () => 
   })
 })
 
-describe('stop gives back', () => {
-  test('what is ready and counts what is in flight as it ends', async () => {
+describe('stop returns', () => {
+  test('ready deliveries at once, and settles those in flight when they end', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async (count) => {
       await opened
@@ -103,7 +86,7 @@ describe('stop gives back', () => {
     await quiet()
     const stopped = dispatcher.stop()
     await quiet()
-    // Two are in flight, all others can be claimed by somebody else.
+    // Two are in flight. Other processes can claim all the others.
     expect(await claimAll(store, firstOfCrm)).toHaveLength(8)
     open()
     await stopped
@@ -111,7 +94,7 @@ describe('stop gives back', () => {
     expect(await claimAll(store, firstOfCrm)).toMatchObject([untried])
   })
 
-  test('what is parked behind an open breaker', async () => {
+  test('deliveries that are parked behind an open breaker', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender(() => answered(503))
     const { dispatcher, store } = dispatching([target('crm', sender, 1)], clock)
@@ -125,7 +108,7 @@ describe('stop gives back', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('what waits for a probe that is in progress', async () => {
+  test('deliveries that wait for a probe in progress', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender(() => answered(503))
     const { dispatcher, store } = dispatching([target('crm', sender, 1)], clock)
@@ -143,7 +126,7 @@ describe('stop gives back', () => {
     expect(await claimAll(store, retries)).toHaveLength(10)
   })
 
-  test('what is claimed in each lane, to its lane', async () => {
+  test('claimed deliveries to their lanes', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender((count) => answered(count <= 8 ? 404 : 503))
     const { dispatcher, store } = dispatching([target('crm', sender, 4)], clock)
@@ -193,7 +176,7 @@ test('the next dispatcher delivers the returned deliveries', async () => {
 })
 
 describe('Retry-After of one endpoint', () => {
-  test('does not keep the other waiting, nor is it asked before its time', async () => {
+  test('does not delay requests to the other, and holds the first one for its time', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender((_, { url }) =>
       url === urlOf('a') ? answered(429, '60') : answered(503),

@@ -6,8 +6,8 @@ import { windowLimit } from './pace-simulation.ts'
 import { answered } from './samples.ts'
 
 /**
- * A millisecond passes at the same reading of every moment. Timers fire as early as a real clock's, which is
- * up to a millisecond before their time.
+ * A clock on which a millisecond passes after a number of readings within one turn. Its timers can fire a
+ * millisecond early, as those of a real clock do.
  */
 class PassingClock implements Clock {
   readonly #manual: ManualClock
@@ -34,11 +34,11 @@ class PassingClock implements Clock {
   }
 }
 
-/** Every reading at which a millisecond can pass while the dispatcher works for one moment. */
+/** The numbers of readings within one turn of the dispatcher. */
 const readings = Array.from({ length: 24 }, (_, index) => index)
 
 test.each(readings)(
-  'an endpoint with a pace gets all, although a millisecond passes after %i readings of the clock',
+  'an endpoint with a pace gets everything, even if a millisecond passes after %i readings of the clock',
   async (readingsBefore) => {
     const manual = new ManualClock(startMs)
     const clock = new PassingClock(manual, readingsBefore)
@@ -55,7 +55,7 @@ test.each(readings)(
 )
 
 test.each(readings)(
-  'retries and probes start, although a millisecond passes after %i readings of the clock',
+  'retries and probes start, even if a millisecond passes after %i readings of the clock',
   async (readingsBefore) => {
     const manual = new ManualClock(startMs)
     const clock = new PassingClock(manual, readingsBefore)

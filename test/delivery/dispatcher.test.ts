@@ -3,24 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock, VirtualClock } from '../../src/runtime/index.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
-import { dispatching, quiet, ScriptedSender, target } from './dispatching.ts'
+import { dispatching, isSettled, quiet, ScriptedSender, target } from './dispatching.ts'
 import { answered } from './samples.ts'
 
 const hourMs = 60 * 60 * 1_000
 
-/** Whether a promise is settled once everything that can go on went on. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false
-  const note = (): void => {
-    settled = true
-  }
-  promise.then(note, note)
-  await quiet()
-  return settled
-}
-
-describe('what is due', () => {
-  test('is sent, settled and told', async () => {
+describe('a due delivery', () => {
+  test('is sent, settled and reported', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, store, add, settled } = dispatching([target('crm', sender)])
     await add('crm', 2)
@@ -34,7 +23,7 @@ describe('what is due', () => {
     ])
   })
 
-  test('is sent without anybody waiting for it', async () => {
+  test('is sent without a call of idle', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, store, add } = dispatching([target('crm', sender)])
     await add('crm')
@@ -43,7 +32,7 @@ describe('what is due', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 1 })
   })
 
-  test('is not sent when its destination is not known, nor waited for', async () => {
+  test('is neither sent nor waited for if its destination is unknown', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, store, add } = dispatching([target('crm', sender)])
     await add('mail')
@@ -52,7 +41,7 @@ describe('what is due', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
   })
 
-  test('is reported when it failed for good, with the reason', async () => {
+  test('is reported with the reason if it failed for good', async () => {
     const sender = new ScriptedSender(() => answered(404))
     const { dispatcher, store, add, settled } = dispatching([target('crm', sender)])
     await add('crm')
@@ -63,7 +52,7 @@ describe('what is due', () => {
 })
 
 describe('a destination', () => {
-  test('has no more requests in progress than its concurrency, and always as many', async () => {
+  test('has as many requests in flight as its concurrency allows, and no more', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened
@@ -99,7 +88,7 @@ describe('a destination', () => {
     await dispatcher.idle()
   })
 
-  test('that hangs does not hold up another', async () => {
+  test('that hangs does not delay another', async () => {
     const { opened, open } = gate()
     const hanging = new ScriptedSender(async () => {
       await opened
@@ -124,7 +113,7 @@ describe('a destination', () => {
 })
 
 describe('a retry', () => {
-  test('is made when it is due, not before', async () => {
+  test('is made when it is due, and not before', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender((count) => answered(count === 1 ? 503 : 200))
     const { dispatcher, store, add, settled } = dispatching([target('crm', sender)], clock)
@@ -139,7 +128,7 @@ describe('a retry', () => {
     expect(settled).toMatchObject([{ state: 'delivered', attempts: 2, reason: null }])
   })
 
-  test('is made at its time also while others wait for longer', async () => {
+  test('is made on time while others wait longer', async () => {
     const clock = new ManualClock(startMs)
     const late = new ScriptedSender((count) => answered(count === 1 ? 429 : 200, '3600'))
     const soon = new ScriptedSender((count) => answered(count === 1 ? 503 : 200))
@@ -165,11 +154,11 @@ describe('a retry', () => {
     const { dispatcher, add, requests } = dispatching([target('crm', sender)], clock)
     await add('crm')
     await dispatcher.idle()
-    // The end of the hold is spread over another fifth of it.
+    // Jitter adds up to a fifth to the hold.
     expect(requests.map(({ atMs }) => atMs - startMs)).toEqual([0, 660_000])
   })
 
-  test('is made nine times in four hours, then the delivery expires', async () => {
+  test('is made nine times in four hours, and then the delivery expires', async () => {
     const sender = new ScriptedSender(() => answered(503))
     const clock = new VirtualClock(startMs)
     const { dispatcher, store, add, requests, settled } = dispatching(
@@ -183,7 +172,7 @@ describe('a retry', () => {
       0, 10_000, 35_000, 97_500, 253_750, 644_375, 1_620_938, 4_062_344, 7_662_344, 11_262_344,
     ])
     expect(settled).toMatchObject([{ state: 'expired', attempts: 10, reason: 'status_503' }])
-    // Nothing waits for the window to end.
+    // It expires with the last round, without waiting for the end of the window.
     expect(clock.nowMs() - startMs).toBe(11_262_344)
     expect(await store.ledger()).toMatchObject({ expired: 1, pending: 0 })
   })
@@ -242,7 +231,7 @@ describe('idle', () => {
     await expect(dispatcher.idle()).resolves.toBeUndefined()
   })
 
-  test('resolves for everybody who waits, and again later', async () => {
+  test('resolves for every caller, and again later', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching([target('crm', sender)])
     await add('crm')
@@ -254,7 +243,7 @@ describe('idle', () => {
 })
 
 describe('stop', () => {
-  test('lets requests in progress end, and claims no more', async () => {
+  test('waits for requests in flight, and claims no more', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened
@@ -286,14 +275,14 @@ describe('stop', () => {
     dispatcher.wake()
     await quiet()
     expect(clock.nextDueMs()).toBe(startMs + 10_000)
-    // However often the alarm is set, there is one of it.
+    // There is only one alarm, however often it is set.
     dispatcher.wake()
     await quiet()
     await dispatcher.stop()
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('leaves no alarm behind when it comes while the next one is looked up', async () => {
+  test('leaves no alarm behind if it is called while the next due time is looked up', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender(() => answered(503))
     const { dispatcher, store, add } = dispatching([target('crm', sender)], clock)
@@ -310,7 +299,7 @@ describe('stop', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('returns deliveries that were claimed meanwhile', async () => {
+  test('returns deliveries of a claim that was in progress', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, store, add } = dispatching([target('crm', sender)])
     await add('crm')
@@ -331,7 +320,7 @@ describe('stop', () => {
 
 describe('a store that cannot be used', () => {
   test.each(['claim', 'settle', 'nextDue'] as const)(
-    'ends the work at %s, and whoever waits is told why',
+    'ends the work if %s fails, and rejects idle with the error',
     async (broken) => {
       const error = new Error('disk full')
       const clock = new ManualClock(startMs)

@@ -22,20 +22,32 @@ import {
   type RequestOutcome,
 } from '../../src/webhook/index.ts'
 import { recordingRuntime, startMs, type RecordingRuntime } from '../support/recording-runtime.ts'
+import { destinationOf } from './samples.ts'
 
-/** Resolves once everything that can go on without the clock went on. */
+/** Waits until everything has happened that does not need the clock. */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await nextTurn()
 }
 
+/** Returns whether a promise is settled, once everything has happened that does not need the clock. */
+export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  const note = (): void => {
+    settled = true
+  }
+  promise.then(note, note)
+  await quiet()
+  return settled
+}
+
 /** The answer of a scripted sender. */
 export type Answer = (
-  /** How many requests were made, this one included. */
+  /** The number of requests so far, including this one. */
   count: number,
   request: { readonly url: string; readonly body: string },
 ) => RequestOutcome | Promise<RequestOutcome>
 
-/** A sender that answers as the test says, and counts requests. */
+/** A sender whose answers a test determines. It records bodies and counts requests in flight. */
 export class ScriptedSender {
   readonly bodies: string[] = []
   inFlightMax = 0
@@ -46,7 +58,7 @@ export class ScriptedSender {
     this.answer = answer
   }
 
-  /** Requests that are under way. */
+  /** The number of requests in flight. */
   get inFlight(): number {
     return this.#inFlight
   }
@@ -63,20 +75,22 @@ export class ScriptedSender {
   }
 }
 
-/** A destination and the scripted sender of its endpoint. */
+/** Makes a target with one endpoint, from a scripted sender. */
 export function target(id: string, sender: ScriptedSender, concurrency = 10): DispatchTarget {
   const endpoints = [{ url: `https://example.com/${id}` }]
   const destination = checkDestination({ id, sourceIds: ['website'], endpoints, concurrency })
   return { destination, sender }
 }
 
+/** Makes the target `crm` with the endpoints `a` and `b`, which share a scripted sender. */
+export function pair(sender: ScriptedSender, concurrency = 10): DispatchTarget {
+  return { destination: destinationOf(2, concurrency), sender }
+}
+
 /** The operations that a dispatcher calls on a store. */
 export type Step = 'add' | 'claim' | 'settle' | 'nextDue'
 
-/**
- * A memory store that counts what it is asked, with something to happen before and after each step;
- * nothing by default.
- */
+/** A store in memory that counts its calls, with hooks before and after each of them. */
 export class HookedStore extends MemoryStore {
   readonly counts: Record<Step, number> = { add: 0, claim: 0, settle: 0, nextDue: 0 }
   before: (step: Step) => Promise<void> = () => Promise.resolve()
@@ -111,25 +125,25 @@ export class HookedStore extends MemoryStore {
 export interface Dispatching extends RecordingRuntime {
   readonly dispatcher: Dispatcher
   readonly store: HookedStore
-  /** Adds that many events for a destination, without a word to the dispatcher. */
+  /** Adds events for a destination to the store, without telling the dispatcher. */
   readonly add: (destinationId: string, count?: number) => Promise<void>
 }
 
-/** The other parts of a dispatcher. */
+/** Further options of a dispatcher, and its store. */
 export type DispatchingOptions = Partial<DispatcherOptions> & { readonly store?: HookedStore }
 
-/** Puts a dispatcher together; its clock stands still unless another is given. */
+/** Creates a dispatcher, by default with a manual clock and a store in memory. */
 export function dispatching(
   targets: readonly DispatchTarget[],
   clock: Clock = new ManualClock(startMs),
   options: DispatchingOptions = {},
 ): Dispatching {
   const store = options.store ?? new HookedStore()
-  const told = recordingRuntime(clock)
-  const dispatcher = new Dispatcher({ targets, runtime: told.runtime, ...options, store })
+  const recording = recordingRuntime(clock)
+  const dispatcher = new Dispatcher({ targets, runtime: recording.runtime, ...options, store })
   let ids = 0
   return {
-    ...told,
+    ...recording,
     dispatcher,
     store,
     add: async (destinationId, count = 1) => {
@@ -139,20 +153,20 @@ export function dispatching(
   }
 }
 
-/** An event with one delivery, whose body is the messageId. */
+/** Makes an event with one delivery. Its body is the messageId. */
 export function eventTo(destinationId: string, messageId: string): NewEvent {
   const deliveries = [{ destinationId, body: messageId }]
   return { sourceId: 'website', messageId, type: 'track', userId: null, deliveries }
 }
 
-/** That many events for a destination: `<prefix>_1` and on. */
+/** Makes events for a destination, with the messageIds `<prefix>_1`, `<prefix>_2` and so on. */
 export function eventsTo(destinationId: string, count: number, prefix = 'e'): readonly NewEvent[] {
   return Array.from({ length: count }, (_, index) =>
     eventTo(destinationId, `${prefix}_${index + 1}`),
   )
 }
 
-/** Claims all that a destination has in a lane and that is due by a moment. */
+/** Claims all deliveries of a destination and a lane that are due by a given time. */
 export function claimAll(
   store: DeliveryStore,
   { destinationId, lane, dueByMs }: { destinationId: string; lane: Lane; dueByMs: number },

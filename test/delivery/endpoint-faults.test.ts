@@ -59,7 +59,7 @@ describe('the faults of endpoints', () => {
     expect(infos).toEqual([])
   })
 
-  test('end a minute after the endpoint took a webhook again, with their count', async () => {
+  test('end a minute after the endpoint accepted a webhook again, with their count', async () => {
     const { clock, infos, faults, ended } = createFaults()
     for (let failure = 0; failure < 3; failure++) ended('final', 'status_404')
     await clock.advance(2 * minuteMs)
@@ -71,7 +71,7 @@ describe('the faults of endpoints', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('last while the endpoint refuses some webhooks and takes others', async () => {
+  test('last while the endpoint refuses some webhooks and accepts others', async () => {
     const { clock, warnings, infos, faults, ended } = createFaults()
     for (let second = 0; second < 300; second++) {
       ended('success')
@@ -82,7 +82,7 @@ describe('the faults of endpoints', () => {
     expect(faults.of('crm', url)).toMatchObject([{ reason: 'status_400', failures: 10 }])
   })
 
-  test('end after five minutes without a failure, though nothing was taken', async () => {
+  test('end after five minutes without a failure, even if nothing was accepted', async () => {
     const { clock, infos, ended } = createFaults()
     ended('final', 'private_address')
     ended('retry', 'timeout')
@@ -92,7 +92,7 @@ describe('the faults of endpoints', () => {
     expect(infos).toEqual([{ message: ends, ...shown, reason: 'private_address', failures: 1 }])
   })
 
-  test('end with their endpoint, and stay with one that stays', () => {
+  test('end when their endpoint is removed, and only then', () => {
     const { infos, faults, crm, ended } = createFaults()
     ended('final', 'status_404')
     faults.configure([{ id: 'mail', endpoints: [] }, crm])
@@ -103,7 +103,7 @@ describe('the faults of endpoints', () => {
     expect(faults.of('crm', url)).toEqual([])
   })
 
-  test('are bounded for any answers of an endpoint', () => {
+  test('are limited in number, whatever an endpoint answers', () => {
     const { warnings, faults, ended } = createFaults()
     for (let status = 400; status < 500; status++) ended('final', `status_${status}`)
     expect(faults.of('crm', url)).toHaveLength(17)

@@ -15,7 +15,7 @@ function gateOf(concurrency = 10): EndpointGate {
   )
 }
 
-/** Makes that many requests, one after the other. */
+/** Makes requests, one after the other, with the same outcome. */
 function ask(gate: EndpointGate, outcome: RequestOutcome, count = consecutiveFailures): void {
   for (let asked = 0; asked < count; asked++) {
     gate.end(gate.begin(startMs, 'first'), outcome, startMs)
@@ -28,17 +28,20 @@ function opened(concurrency = 10): EndpointGate {
   return gate
 }
 
-describe('an endpoint that is well', () => {
-  test.each(['first', 'retry', 'manual'] as const)('takes its concurrency (%s)', (lane) => {
-    const gate = gateOf(2)
-    const first = gate.begin(startMs, lane)
-    expect(gate.access(startMs, lane)).toBe('ask')
-    gate.begin(startMs, lane)
-    expect(gate.access(startMs, lane)).toBe('wait')
-    gate.end(first, answered(200), startMs)
-    expect(gate.access(startMs, lane)).toBe('ask')
-    expect(gate.parkedUntilMs(startMs, 'first')).toBeUndefined()
-  })
+describe('a healthy endpoint', () => {
+  test.each(['first', 'retry', 'manual'] as const)(
+    'gets as many requests as its concurrency (%s)',
+    (lane) => {
+      const gate = gateOf(2)
+      const first = gate.begin(startMs, lane)
+      expect(gate.access(startMs, lane)).toBe('ask')
+      gate.begin(startMs, lane)
+      expect(gate.access(startMs, lane)).toBe('wait')
+      gate.end(first, answered(200), startMs)
+      expect(gate.access(startMs, lane)).toBe('ask')
+      expect(gate.parkedUntilMs(startMs, 'first')).toBeUndefined()
+    },
+  )
 
   test('counts all lanes together', () => {
     const gate = gateOf(2)
@@ -50,7 +53,7 @@ describe('an endpoint that is well', () => {
 })
 
 describe('an endpoint whose breaker is open', () => {
-  test('is left out until it is probed, by one at a time', () => {
+  test('gets nothing until its probe is due, and then one probe at a time', () => {
     const gate = opened()
     expect(gate.access(startMs, 'first')).toBe('blocked')
     expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
@@ -64,7 +67,7 @@ describe('an endpoint whose breaker is open', () => {
     expect(gate.access(probeAtMs, 'first')).toBe('ask')
   })
 
-  test('is probed early by one retry by hand', () => {
+  test('is probed early by one manual retry', () => {
     const gate = opened(2)
     expect(gate.access(startMs, 'manual')).toBe('ask')
     const probe = gate.begin(startMs, 'manual')
@@ -80,8 +83,8 @@ describe('an endpoint whose breaker is open', () => {
 
   test.each([
     { name: 'fails', outcome: answered(503) },
-    { name: 'tells nothing', outcome: certificateRefused },
-  ])('is left alone as long as before when an early probe $name', ({ outcome }) => {
+    { name: 'is inconclusive', outcome: certificateRefused },
+  ])('stays blocked as long as before if an early probe $name', ({ outcome }) => {
     const gate = opened()
     expect(gate.end(gate.begin(startMs, 'manual'), outcome, startMs)).toBeUndefined()
     expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
@@ -91,7 +94,7 @@ describe('an endpoint whose breaker is open', () => {
     })
   })
 
-  test('takes a retry by hand for the probe that is due', () => {
+  test('takes a manual retry as the due probe', () => {
     const gate = opened()
     const probeAtMs = startMs + openMs
     const probe = gate.begin(probeAtMs, 'manual')
@@ -99,13 +102,13 @@ describe('an endpoint whose breaker is open', () => {
     expect(gate.end(probe, answered(503), probeAtMs)).toMatchObject({ kind: 'reopened' })
   })
 
-  test('is probed early again at once when the probe that was due failed', () => {
+  test('can be probed early at once after the due probe failed', () => {
     const gate = opened()
     gate.end(gate.begin(startMs + openMs, 'first'), answered(503), startMs + openMs)
     expect(gate.access(startMs + openMs, 'manual')).toBe('ask')
   })
 
-  test('is not closed by a retry by hand from before it opened', () => {
+  test('is not closed by a manual retry that started before it opened', () => {
     const gate = gateOf()
     const request = gate.begin(startMs, 'manual')
     ask(gate, answered(503))
@@ -113,7 +116,7 @@ describe('an endpoint whose breaker is open', () => {
     expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
   })
 
-  test('follows a clock that is set back: an early probe waits no longer than it would', () => {
+  test('does not delay an early probe further if the clock is set back', () => {
     const gate = opened()
     gate.end(gate.begin(startMs, 'manual'), answered(503), startMs)
     const earlierMs = startMs - 1_000_000
@@ -130,11 +133,11 @@ describe('what counts as a failure', () => {
       outcome: { kind: 'connection_failed', code: 'ECONNREFUSED', message: 'refused' },
       opens: true,
     },
-    { name: 'not a refusal for good', outcome: answered(404), opens: false },
+    { name: 'not a final refusal', outcome: answered(404), opens: false },
     { name: 'not a redirect', outcome: answered(302), opens: false },
     { name: 'not a bad certificate', outcome: certificateRefused, opens: false },
     { name: 'not a refused address', outcome: addressRefused, opens: false },
-    { name: 'not our own end', outcome: { kind: 'interrupted' }, opens: false },
+    { name: 'not an interruption by our side', outcome: { kind: 'interrupted' }, opens: false },
   ] as const)('$name', ({ outcome, opens }) => {
     const gate = gateOf()
     ask(gate, outcome, consecutiveFailures - 1)
@@ -143,7 +146,7 @@ describe('what counts as a failure', () => {
     expect(gate.access(startMs, 'first')).toBe(opens ? 'blocked' : 'ask')
   })
 
-  test('neither a bad certificate or address nor our own end breaks a row of failures', () => {
+  test('a bad certificate, a refused address or an interruption does not end a series of failures', () => {
     const gate = gateOf()
     ask(gate, answered(503), consecutiveFailures - 1)
     ask(gate, certificateRefused, 1)
@@ -153,9 +156,9 @@ describe('what counts as a failure', () => {
     expect(gate.access(startMs, 'first')).toBe('blocked')
   })
 
-  test('a refusal for good ends the row: an endpoint that answers is well', () => {
+  test('a final refusal ends a series of failures, because the endpoint answers', () => {
     const gate = gateOf()
-    // As many good ones that the share of failures does not open it.
+    // Enough of these to keep the failure rate from opening the breaker.
     ask(gate, answered(404), consecutiveFailures)
     ask(gate, answered(503), consecutiveFailures - 1)
     ask(gate, answered(404), 1)
@@ -165,7 +168,7 @@ describe('what counts as a failure', () => {
 })
 
 describe('an endpoint with a rate', () => {
-  test('is waited for, rather than left out', () => {
+  test('is waited for instead of being blocked', () => {
     const gate = gateOf()
     gate.resize(10, 2)
     gate.end(gate.begin(startMs, 'first'), answered(200), startMs)
@@ -175,7 +178,7 @@ describe('an endpoint with a rate', () => {
     expect(gate.access(startMs + 500, 'first')).toBe('ask')
   })
 
-  test('is left out while its breaker is open or it has answered 429', () => {
+  test('is blocked while its breaker is open or after it answered 429', () => {
     const gate = gateOf()
     gate.resize(10, 2)
     gate.end(gate.begin(startMs, 'first'), answered(429), startMs)
@@ -186,7 +189,7 @@ describe('an endpoint with a rate', () => {
   })
 })
 
-test('requests that started before it opened keep their slot until they end', () => {
+test('requests that started before the breaker opened keep their slots until they end', () => {
   const gate = gateOf(2)
   const hanging: BegunRequest = gate.begin(startMs, 'first')
   ask(gate, answered(503))
@@ -215,7 +218,7 @@ test('an endpoint is down from the failure that opens its breaker until it is cl
 })
 
 describe('an endpoint that answers 429', () => {
-  test('is left alone for its Retry-After, by retries by hand as well', () => {
+  test('gets nothing until its Retry-After is over, not even manual retries', () => {
     const gate = gateOf()
     gate.end(gate.begin(startMs, 'first'), answered(429, '7'), startMs)
     const untilMs = startMs + 7_000
@@ -225,7 +228,7 @@ describe('an endpoint that answers 429', () => {
     expect(gate.access(untilMs, 'first')).toBe('ask')
   })
 
-  test('is left alone for an hour at most, jitter and all', () => {
+  test('is paused for at most an hour, including jitter', () => {
     const policies = queuePolicies(defaultRetryPolicy, { concurrency: 10 }, () => 1)
     const gate = new EndpointGate(destinationOf(1).endpoints[0]!, policies)
     gate.end(gate.begin(startMs, 'first'), answered(429, '86400'), startMs)
@@ -242,7 +245,7 @@ describe('an endpoint that answers 429', () => {
     expect(gate.access(nowMs, 'first')).toBe('ask')
   })
 
-  test('does not break a row of failures', () => {
+  test('does not end a series of failures', () => {
     const gate = gateOf()
     ask(gate, answered(503), consecutiveFailures - 1)
     ask(gate, answered(429), 1)
@@ -251,7 +254,7 @@ describe('an endpoint that answers 429', () => {
     })
   })
 
-  test('is up: that ends its outage', () => {
+  test('has recovered from its outage', () => {
     const gate = opened()
     const probeAtMs = startMs + openMs
     const change = gate.end(gate.begin(probeAtMs, 'first'), answered(429), probeAtMs)
@@ -259,7 +262,7 @@ describe('an endpoint that answers 429', () => {
     expect(gate.parkedUntilMs(probeAtMs, 'first')).toBe(probeAtMs + 1_000)
   })
 
-  test('takes nothing from its first 429 to the next request that it takes', () => {
+  test('counts as down from its first 429 until it accepts a request', () => {
     const gate = gateOf()
     gate.end(gate.begin(startMs, 'first'), answered(429), startMs)
     gate.end(gate.begin(startMs + 1_000, 'first'), answered(429), startMs + 1_000)
@@ -270,7 +273,7 @@ describe('an endpoint that answers 429', () => {
 })
 
 describe('a gate whose concurrency changes', () => {
-  test('waits until fewer are in progress than it lets through now', () => {
+  test('admits nothing until fewer requests are in flight than it allows now', () => {
     const gate = gateOf(3)
     const requests = [1, 2, 3].map(() => gate.begin(startMs, 'first'))
     gate.resize(2)
@@ -283,7 +286,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.access(startMs, 'first')).toBe('wait')
   })
 
-  test('lets nothing through if it is 0, not even a probe', () => {
+  test('admits nothing if it is 0, not even a probe', () => {
     const gate = opened()
     gate.resize(0)
     expect(gate.access(startMs + openMs, 'first')).not.toBe('ask')
@@ -292,7 +295,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.access(startMs + openMs, 'first')).toBe('ask')
   })
 
-  test('goes on recovering step by step', () => {
+  test('continues to recover step by step', () => {
     const gate = opened(2)
     gate.resize(10)
     const probeAtMs = startMs + openMs
@@ -308,7 +311,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.downSinceMs).toBe(startMs)
   })
 
-  test('closes with the next success if it lets only one through', () => {
+  test('closes with the next success if it is low enough by then', () => {
     const gate = opened(10)
     const probeAtMs = startMs + openMs
     gate.end(gate.begin(probeAtMs, 'first'), answered(200), probeAtMs)
@@ -317,7 +320,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.end(request, answered(200), probeAtMs)).toEqual({ kind: 'closed' })
   })
 
-  test('does not take a success for all to come while it lets nothing through', () => {
+  test('does not close on a success while it is 0', () => {
     const gate = opened(10)
     const probeAtMs = startMs + openMs
     const probe = gate.begin(probeAtMs, 'first')

@@ -9,7 +9,7 @@ const program = new URL('deliver-with-few-descriptors.ts', import.meta.url)
 const hooks = new URL('../support/typescript.js', import.meta.url)
 
 test.runIf(process.platform === 'linux')(
-  'a process with too few descriptors delivers everything, slower, and blames no endpoint',
+  'a process with too few descriptors delivers everything more slowly, and opens no breaker',
   { timeout: 60_000 },
   async () => {
     const after = (): Promise<void> => delay(20)

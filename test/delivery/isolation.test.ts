@@ -13,15 +13,15 @@ const concurrency = 10
 const healthyEvents = (destinations - badOnes) * eventsEach
 const minuteMs = 60_000
 
-/** Keeps almost nothing that has ended. */
-class RoomyStore extends HookedStore {
+/** A store that keeps almost no ended deliveries. */
+class SmallStore extends HookedStore {
   constructor() {
     super({ endedMax: 1 })
   }
 }
 
-/** Fifty destinations, of which every fifth hangs for five seconds on every request. */
-function world(options: { readonly requestsMax?: number } = {}) {
+/** Creates a dispatcher with fifty destinations. Every fifth one hangs for five seconds on every request. */
+function openDispatcher(options: { readonly requestsMax?: number } = {}) {
   const clock = new ManualClock(startMs)
   const hang = (): Promise<RequestOutcome> =>
     new Promise((resolve) => clock.schedule(5_000, () => resolve({ kind: 'timeout' })))
@@ -31,15 +31,15 @@ function world(options: { readonly requestsMax?: number } = {}) {
     return { id: `d${index}`, isBad, sender }
   })
   const targets = all.map(({ id, sender }) => target(id, sender, concurrency))
-  const store = new RoomyStore()
+  const store = new SmallStore()
   const dispatchers = dispatching(targets, clock, { store, ...options })
   return { ...dispatchers, clock, all, bad: all.filter(({ isBad }) => isBad) }
 }
 
-type World = ReturnType<typeof world>
+type Opened = ReturnType<typeof openDispatcher>
 
-/** Adds the events, spread evenly, in batches as they come over HTTP. */
-async function addAll({ all, dispatcher }: World): Promise<void> {
+/** Adds the events in batches, spread evenly over the destinations. */
+async function addAll({ all, dispatcher }: Opened): Promise<void> {
   for (let number = 0; number < eventsEach; number += 10) {
     const events = Array.from({ length: 10 }, (_, index) =>
       all.map(({ id }) => eventTo(id, `${id}_${number + index}`)),
@@ -48,7 +48,7 @@ async function addAll({ all, dispatcher }: World): Promise<void> {
   }
 }
 
-/** Lets everything happen that needs no time, for as long as something does. */
+/** Waits until nothing more is delivered without the clock. */
 async function settleAll(store: DeliveryStore): Promise<void> {
   let before = -1
   for (let { delivered } = await store.ledger(); delivered > before;) {
@@ -68,8 +68,8 @@ async function expectBalance(store: DeliveryStore): Promise<void> {
 }
 
 describe('ten destinations of fifty that hang', () => {
-  test('do not hold up the others: those are done before any time passed', async () => {
-    const one = world()
+  test('do not delay the others, which are done before any time passes', async () => {
+    const one = openDispatcher()
     await addAll(one)
     await settleAll(one.store)
     expect(one.clock.nowMs()).toBe(startMs)
@@ -83,15 +83,15 @@ describe('ten destinations of fifty that hang', () => {
     await expectBalance(one.store)
   })
 
-  test('are asked no more than their breakers let them be, and lose nothing', async () => {
-    const one = world()
+  test('get no more requests than their breakers allow, and lose nothing', async () => {
+    const one = openDispatcher()
     await addAll(one)
     await one.clock.advance(20 * minuteMs)
     for (const { id, sender } of one.bad) {
       expect(sender.inFlightMax).toBe(concurrency)
       const opened = one.endpoints.filter((change) => change.destinationId === id)
       expect(opened.every(({ state }) => state === 'open')).toBe(true)
-      // Ten failures open it; up to nine more were under way by then. Then one per opening.
+      // Ten failures open it, with up to nine more in flight by then. After that, one per open time.
       const [probes, first] = [opened.length - 1, 10 + concurrency - 1]
       expect(probes).toBeGreaterThanOrEqual(4)
       expect(probes).toBeLessThanOrEqual(7)
@@ -104,8 +104,8 @@ describe('ten destinations of fifty that hang', () => {
     await expectBalance(one.store)
   })
 
-  test('are delivered to once they are well again', async () => {
-    const one = world()
+  test('get their deliveries once they answer again', async () => {
+    const one = openDispatcher()
     await addAll(one)
     await one.clock.advance(minuteMs)
     for (const { sender } of one.bad) sender.answer = () => answered(200)
@@ -119,24 +119,24 @@ describe('ten destinations of fifty that hang', () => {
   })
 })
 
-describe('with a bound over all that they could fill alone', () => {
+describe('with a common maximum of requests that they could fill alone', () => {
   const requestsMax = 64
 
-  test('they hold up the others until their breakers open, and no longer', async () => {
-    const one = world({ requestsMax })
+  test('they delay the others only until their breakers open', async () => {
+    const one = openDispatcher({ requestsMax })
     await addAll(one)
     let inFlightMax = 0
-    const look = (): void => {
+    const countInFlight = (): void => {
       const inFlight = one.all.reduce((sum, { sender }) => sum + sender.inFlight, 0)
       inFlightMax = Math.max(inFlightMax, inFlight)
     }
     await settleAll(one.store)
-    look()
+    countInFlight()
     expect(requestsMax).toBeLessThan(badOnes * concurrency)
-    // Two rounds of requests that hang are more than ten failures of each.
+    // Two rounds of hanging requests are more than ten failures for each.
     for (let second = 0; second < 15; second++) {
       await one.clock.advance(1_000)
-      look()
+      countInFlight()
     }
     await settleAll(one.store)
     expect(await one.store.ledger()).toMatchObject({ delivered: healthyEvents })
@@ -148,8 +148,8 @@ describe('with a bound over all that they could fill alone', () => {
     await expectBalance(one.store)
   })
 
-  test('fresh events of the others pass at once while the breakers are open', async () => {
-    const one = world({ requestsMax })
+  test('new events of the others are sent at once while the breakers are open', async () => {
+    const one = openDispatcher({ requestsMax })
     await addAll(one)
     await one.clock.advance(20_000)
     const healthy = one.all.filter(({ isBad }) => !isBad)

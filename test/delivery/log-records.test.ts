@@ -10,7 +10,7 @@ const audit: StoreAudit = {
 }
 
 describe('isoOrNull', () => {
-  test('writes the nearest moment that a date can name', () => {
+  test('writes the nearest time that a date can represent', () => {
     expect(isoOrNull(0)).toBe('1970-01-01T00:00:00.000Z')
     expect(isoOrNull(1e300)).toBe('+275760-09-13T00:00:00.000Z')
     expect(isoOrNull(-1e300)).toBe('-271821-04-20T00:00:00.000Z')
@@ -19,7 +19,7 @@ describe('isoOrNull', () => {
 })
 
 describe('auditRecord', () => {
-  test('has the figures, and every equation that does not hold', () => {
+  test('contains the figures, and every equation that does not hold', () => {
     expect(auditRecord(audit)).toEqual({ kind: 'audit', balanced: true, ...audit, imbalances: [] })
     const wrong = { ...audit, withoutBody: 2 }
     expect(auditRecord(wrong)).toEqual({

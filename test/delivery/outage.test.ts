@@ -14,7 +14,7 @@ import {
 } from './dispatching.ts'
 import { answered } from './samples.ts'
 
-/** A store that cannot be used for now, and what it was asked to settle meanwhile. */
+/** A store in which chosen operations fail. */
 class FailingStore extends HookedStore {
   readonly failing = new Set<Step>()
   readonly refused: SettleRequest[] = []
@@ -53,8 +53,8 @@ function outlasting(outlastsOutages = true): Outlasting {
 const waiting = [{ message: 'the store cannot be written at the moment', error: 'disk is full' }]
 const over = { message: 'the store can be written again' }
 
-describe('a store that cannot be written for now', () => {
-  test('is asked again until it can, and nothing is sent twice', async () => {
+describe('a store that temporarily cannot be written', () => {
+  test('is tried again until it can, and nothing is sent twice', async () => {
     const { dispatcher, add, clock, failing, failures, sender, store, warnings } = outlasting()
     await add('crm', 3)
     failing.failing.add('settle')
@@ -73,7 +73,7 @@ describe('a store that cannot be written for now', () => {
     expect(failures).toEqual([])
   })
 
-  test('has the requests of all rounds in the end, in their order', async () => {
+  test('has the requests of all rounds in the end', async () => {
     const { dispatcher, add, clock, failing, store } = outlasting()
     await add('crm', 2)
     failing.failing.add('settle')
@@ -91,7 +91,7 @@ describe('a store that cannot be written for now', () => {
     }
   })
 
-  test('is asked once more at the end, and what it does not take is told', async () => {
+  test('is tried once more at the end, and a failure is reported', async () => {
     const { dispatcher, add, failing, failures, store } = outlasting()
     await add('crm')
     failing.failing.add('settle')
@@ -103,8 +103,8 @@ describe('a store that cannot be written for now', () => {
   })
 
   test.each([
-    ['by who does not wait for it', false, true],
-    ['when it is for good', true, false],
+    ['without outlastsOutages', false, true],
+    ['if the error is permanent', true, false],
   ])('is given up at once %s', async (_, outlastsOutages, isTemporary) => {
     const { dispatcher, add, failing, failures } = outlasting(outlastsOutages)
     failing.isTemporary = isTemporary
@@ -115,8 +115,8 @@ describe('a store that cannot be written for now', () => {
   })
 })
 
-describe('a store that cannot be read for now', () => {
-  test.each(['claim', 'nextDue'] as const)('is asked again until it can: %s', async (step) => {
+describe('a store that temporarily cannot be read', () => {
+  test.each(['claim', 'nextDue'] as const)('is tried again until it can: %s', async (step) => {
     const { dispatcher, add, clock, failing, failures, sender, store, warnings } = outlasting()
     await add('crm', 25)
     failing.failing.add(step)

@@ -29,10 +29,10 @@ const requestOf = (deliveryId: number): RequestRecord => ({
   excerpt: '',
 })
 
-/** An outbox over a store that writes each batch once its gate is open. */
+/** Creates an outbox, with a function that writes its batches. Records batches and events. */
 function outboxOf(write: (batch: SettleRequest) => Promise<void>) {
   const batches: SettleRequest[] = []
-  const told: string[] = []
+  const reported: string[] = []
   const clock = new ManualClock(startMs)
   let holds = 0
   const outbox = new Outbox({
@@ -50,19 +50,19 @@ function outboxOf(write: (batch: SettleRequest) => Promise<void>) {
         return () => holds--
       },
     },
-    settled: ({ delivery }) => told.push(`settled ${delivery.id}`),
-    drained: () => told.push(`drained, ${outbox.isEmpty ? 'empty' : 'not empty'}`),
-    failed: (error) => told.push(`failed: ${String(error)}`),
+    settled: ({ delivery }) => reported.push(`settled ${delivery.id}`),
+    drained: () => reported.push(`drained, ${outbox.isEmpty ? 'empty' : 'not empty'}`),
+    failed: (error) => reported.push(`failed: ${String(error)}`),
   })
-  return { outbox, batches, told, clock, held: () => holds }
+  return { outbox, batches, reported, clock, held: () => holds }
 }
 
 const ids = ({ settlements }: SettleRequest): readonly number[] =>
   settlements.map(({ delivery }) => delivery.id)
 
 describe('a batch', () => {
-  test('has all that was handed in in one turn, settlements and requests', async () => {
-    const { outbox, batches, told } = outboxOf(() => Promise.resolve())
+  test('has all settlements and requests of one turn', async () => {
+    const { outbox, batches, reported } = outboxOf(() => Promise.resolve())
     expect(outbox.isEmpty).toBe(true)
     outbox.log(requestOf(1))
     outbox.settle(delivered(1))
@@ -76,28 +76,28 @@ describe('a batch', () => {
     expect(batches).toEqual([
       { nowMs: startMs, settlements, requests: [requestOf(1), requestOf(2)] },
     ])
-    expect(told).toEqual(['settled 1', 'settled 2', 'drained, empty'])
+    expect(reported).toEqual(['settled 1', 'settled 2', 'drained, empty'])
     expect(outbox.unwritten).toBe(0)
   })
 
-  test('has all that came while the one before was written, and the time of its own', async () => {
+  test('has all that arrived while the previous one was written, and its own time', async () => {
     const { opened, open } = gate()
-    const { outbox, batches, told, clock } = outboxOf(() => opened)
+    const { outbox, batches, reported, clock } = outboxOf(() => opened)
     outbox.settle(delivered(1))
     await quiet()
     for (const id of [2, 3, 4]) outbox.settle(delivered(id))
     await clock.advance(5)
     expect(batches.map(ids)).toEqual([[1]])
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     expect(outbox.unwritten).toBe(4)
     open()
     await quiet()
     expect(batches.map(ids)).toEqual([[1], [2, 3, 4]])
     expect(batches.map(({ nowMs }) => nowMs - startMs)).toEqual([0, 5])
-    expect(told.at(-1)).toBe('drained, empty')
+    expect(reported.at(-1)).toBe('drained, empty')
   })
 
-  test('may have requests only', async () => {
+  test('can have only requests', async () => {
     const { outbox, batches } = outboxOf(() => Promise.resolve())
     outbox.log(requestOf(1))
     expect(outbox.unwritten).toBe(0)
@@ -120,7 +120,7 @@ describe('a batch', () => {
 })
 
 describe('written', () => {
-  test('resolves at once when nothing waits', async () => {
+  test('resolves at once if nothing waits', async () => {
     await outboxOf(() => Promise.resolve()).outbox.written()
   })
 
@@ -141,7 +141,7 @@ describe('written', () => {
     outbox.settle(delivered(3))
     gates[0]?.open()
     await quiet()
-    // The batch with what it waits for has begun, and the next one fills up meanwhile.
+    // The batch that `written` waits for has begun. The next one is filled meanwhile.
     expect(batches.map(ids)).toEqual([[1], [2, 3]])
     expect(written).toBe(false)
     outbox.settle(delivered(4))
@@ -151,7 +151,7 @@ describe('written', () => {
     expect(batches.map(ids)).toEqual([[1], [2, 3], [4]])
   })
 
-  test('resolves for everybody who waits', async () => {
+  test('resolves for every caller', async () => {
     const { opened, open } = gate()
     const { outbox } = outboxOf(() => opened)
     outbox.settle(delivered(1))
@@ -165,9 +165,9 @@ describe('written', () => {
 })
 
 describe('a store that cannot be written', () => {
-  test('is reported once, ends the writing, and blocks no caller', async () => {
+  test('is reported once, is not written again, and blocks no caller', async () => {
     const { opened, open } = gate()
-    const { outbox, batches, told, held } = outboxOf(async () => {
+    const { outbox, batches, reported, held } = outboxOf(async () => {
       await opened
       throw new Error('disk full')
     })
@@ -177,13 +177,13 @@ describe('a store that cannot be written', () => {
     const before = outbox.written()
     open()
     await before
-    expect(told).toEqual(['failed: Error: disk full', 'drained, empty'])
+    expect(reported).toEqual(['failed: Error: disk full', 'drained, empty'])
     outbox.settle(delivered(3))
     outbox.log(requestOf(3))
     await outbox.written()
     await quiet()
     expect(batches.map(ids)).toEqual([[1]])
-    expect(told).toHaveLength(2)
+    expect(reported).toHaveLength(2)
     expect(outbox.unwritten).toBe(3)
     expect(held()).toBe(0)
   })

@@ -10,22 +10,22 @@ import {
 import { answered } from './samples.ts'
 
 const inflowPerSecond = 25
-const takes = 50
-/** Drained of what waited: what is left came in just now, or was refused just now. */
+const acceptedPerSecond = 50
+/** A backlog counts as drained if no more than this is left: deliveries that arrived or were refused just now. */
 const restMax = inflowPerSecond + 10
 
 function sum(counts: readonly (number | undefined)[]): number {
   return counts.reduce<number>((total, count = 0) => total + count, 0)
 }
 
-/** Answers 503 for five seconds, and as the model does then. */
+/** Lets the endpoint answer 503 for five seconds, then follow the model. */
 function down(simulation: Simulation, model: EndpointModel): void {
   const untilMs = simulation.nowMs + 5_000
   simulation.endpoint = (nowMs) => (nowMs < untilMs ? answered(503) : model(nowMs))
   simulation.run(5)
 }
 
-/** How long a backlog took to drain after an outage, and how long it takes at least. */
+/** Returns how long a backlog took to drain after an outage, and the ideal time. */
 function drainAfterOutage(
   options: Pick<SimulationOptions, 'seed' | 'processes' | 'latencyMs'>,
   { before, now }: { readonly before: EndpointModel; readonly now: EndpointModel },
@@ -38,18 +38,18 @@ function drainAfterOutage(
   simulation.run(120, () => sum(simulation.taken) > takenBefore)
   const { waiting, seconds } = simulation
   simulation.run(600, () => simulation.waiting <= restMax)
-  const idealSeconds = waiting / (takes - inflowPerSecond)
+  const idealSeconds = waiting / (acceptedPerSecond - inflowPerSecond)
   const drainSeconds = simulation.seconds - seconds
   return { drainSeconds, idealSeconds, opened, openedSince: simulation.opened - opened }
 }
 
 const limits = {
-  'in each second': () => windowLimit(takes, '1'),
-  'without Retry-After': () => windowLimit(takes),
-  'evenly, with a burst': () => bucketLimit(takes, takes, '1'),
+  'in each second': () => windowLimit(acceptedPerSecond, '1'),
+  'without Retry-After': () => windowLimit(acceptedPerSecond),
+  'evenly, with a burst': () => bucketLimit(acceptedPerSecond, acceptedPerSecond, '1'),
 }
 
-describe('an endpoint that takes 50/s and answers the rest 429, after 5 s of 503', () => {
+describe('an endpoint that accepts 50/s and answers the rest with 429, after 5 s of 503', () => {
   const cases = Object.entries(limits).flatMap(([limit, model]) =>
     [1, 2].flatMap((processes) => [1, 2].map((seed) => ({ limit, model, processes, seed }))),
   )
@@ -67,7 +67,7 @@ describe('an endpoint that takes 50/s and answers the rest 429, after 5 s of 503
   )
 
   test.each([1, 5, 20, 500])(
-    'does so, but for what it costs to find out, having taken %i/s before',
+    'drains 20 s later at most if it accepted %i/s before',
     (takenBefore) => {
       for (const [index, model] of Object.values(limits).entries()) {
         const before = windowLimit(takenBefore, '1')
@@ -84,7 +84,7 @@ describe('50,000 parked deliveries', () => {
   test.each([
     { name: 'of an endpoint whose pace is known', learns: true },
     { name: 'of an endpoint that never answered 429', learns: false },
-  ])('come back without a burst: $name', ({ learns }) => {
+  ])('are sent without a burst: $name', ({ learns }) => {
     const concurrency = 10
     const model = windowLimit(200, '1')
     const simulation = new Simulation({
@@ -99,20 +99,20 @@ describe('50,000 parked deliveries', () => {
     simulation.run(400, () => sum(simulation.taken) > 45_000)
     expect(sum(simulation.taken)).toBeGreaterThan(45_000)
     const refused = simulation.refused.slice(second)
-    // A second holds no more than what was under way when the first of them was refused.
+    // In each second, only requests can be refused that were in flight at the first refusal.
     for (const count of refused) expect(count ?? 0).toBeLessThanOrEqual(concurrency)
     expect(sum(refused)).toBeLessThan(0.01 * sum(simulation.taken.slice(second)))
   })
 })
 
-test('an endpoint that answers nothing but 429 is asked less and less', () => {
+test('an endpoint that always answers 429 gets fewer and fewer requests', () => {
   const simulation = new Simulation({
     endpoint: () => answered(429),
     inflowPerSecond,
     backlog: 1_000,
   })
   simulation.run(600)
-  // At first as many as may be under way at once, then one or two every 30 s.
+  // At first as many as may be in flight, then one or two every 30 s.
   expect(sum(simulation.refused)).toBeLessThan(80)
   expect(simulation.opened).toBe(0)
   expect(simulation.nowMs).toBe(startMs + 600_000)

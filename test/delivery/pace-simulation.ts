@@ -5,10 +5,10 @@ import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { answered, destinationOf } from './samples.ts'
 
-/** The answer of an endpoint at a moment. */
+/** Returns the answer of an endpoint at a given time. */
 export type EndpointModel = (nowMs: number) => RequestOutcome
 
-/** Random numbers from 0 to 1 that are the same for the same seed. */
+/** Returns a generator of pseudorandom numbers from 0 up to 1. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -17,7 +17,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** Takes that many in each second of the clock, and answers the rest 429. */
+/** Accepts a number of requests in each second, and answers the rest with 429. */
 export function windowLimit(perSecond: number, retryAfter?: string): EndpointModel {
   let second = 0
   let taken = 0
@@ -29,7 +29,7 @@ export function windowLimit(perSecond: number, retryAfter?: string): EndpointMod
   }
 }
 
-/** Takes that many per second, evenly, and as many more as it had no requests before. */
+/** Accepts requests at an even rate, with a burst after a pause: a token bucket. */
 export function bucketLimit(perSecond: number, burst: number, retryAfter?: string): EndpointModel {
   let tokens = burst
   let lastMs = startMs
@@ -45,7 +45,7 @@ export function bucketLimit(perSecond: number, burst: number, retryAfter?: strin
 /** One process that sends to the endpoint. */
 interface Sender {
   readonly gate: EndpointGate
-  /** Requests under way. */
+  /** The number of its requests in flight. */
   inFlight: number
 }
 
@@ -58,19 +58,19 @@ interface SimulatedRequest {
 
 /** The parameters of a simulation. */
 export interface SimulationOptions {
-  /** What the endpoint answers. */
+  /** The behaviour of the endpoint. */
   readonly endpoint: EndpointModel
-  /** Deliveries that come in per second. */
+  /** The number of new deliveries per second. */
   readonly inflowPerSecond: number
-  /** Deliveries that wait already. */
+  /** The number of deliveries that wait at the start; default 0. */
   readonly backlog?: number
-  /** Decides latencies and jitter. */
+  /** The seed of latencies and jitter. */
   readonly seed?: number
-  /** How many processes share the endpoint. */
+  /** The number of processes that share the endpoint; default 1. */
   readonly processes?: number
-  /** Requests in flight of all processes. */
+  /** The maximum number of requests in flight, of all processes together; default 10. */
   readonly concurrency?: number
-  /** Round trips last from half of this to one and a half. */
+  /** The mean duration of requests; default 20. Each takes between half and one and a half of it. */
   readonly latencyMs?: number
 }
 
@@ -78,17 +78,17 @@ export interface SimulationOptions {
 export class Simulation {
   nowMs = startMs
   backlog: number
-  /** Requests in each second since the start, by how the endpoint answered. */
+  /** The accepted and the refused requests in each second since the start. */
   readonly taken: (number | undefined)[] = []
   readonly refused: (number | undefined)[] = []
-  /** How often a breaker opened. */
+  /** The number of times that a breaker opened. */
   opened = 0
   readonly senders: readonly Sender[]
   endpoint: EndpointModel
   readonly #options: SimulationOptions
   readonly #random: () => number
   #requests: SimulatedRequest[] = []
-  /** When deliveries that were refused are due again. */
+  /** The due times of refused deliveries. */
   #retries: number[] = []
   #turn = 0
 
@@ -107,17 +107,17 @@ export class Simulation {
     }))
   }
 
-  /** Seconds since the start. */
+  /** The seconds since the start. */
   get seconds(): number {
     return (this.nowMs - startMs) / 1_000
   }
 
-  /** What waits, due or not. */
+  /** The number of waiting deliveries, due or not. */
   get waiting(): number {
     return this.backlog + this.#retries.length
   }
 
-  /** Goes on for some seconds, or until a condition holds. */
+  /** Runs for some seconds, or until a condition is true. */
   run(seconds: number, until: () => boolean = () => false): void {
     const endMs = this.nowMs + seconds * 1_000
     const { inflowPerSecond } = this.#options
@@ -154,7 +154,7 @@ export class Simulation {
       this.backlog++
       return false
     })
-    // Every process has its turn to be first.
+    // Each process is the first one in turn.
     this.#turn++
     for (let each = 0; each < this.senders.length; each++) {
       const sender = this.senders[(this.#turn + each) % this.senders.length]!

@@ -13,7 +13,7 @@ beforeEach(() => {
   nowMs = startMs
 })
 
-/** Starts requests as fast as the pace lets them, all of which are taken at once. */
+/** Starts requests as fast as the pace allows, and accepts each at once. Returns their number. */
 function takeFor(durationMs: number): number {
   let taken = 0
   for (const endMs = nowMs + durationMs; nowMs < endMs; nowMs++) {
@@ -25,7 +25,7 @@ function takeFor(durationMs: number): number {
   return taken
 }
 
-/** That many requests per second are taken, evenly, for some seconds. */
+/** Accepts requests at an even rate for some seconds. */
 function take(perSecond: number, seconds = 1): void {
   for (let taken = 0; taken < perSecond * seconds; taken++) {
     pace.admitted(pace.start(nowMs), nowMs)
@@ -38,11 +38,11 @@ function refuse(retryAfterMs?: number): void {
   pace.refused(pace.start(nowMs), nowMs, retryAfterMs)
 }
 
-function waitForHold(): void {
+function waitForPause(): void {
   nowMs = pace.pausedUntilMs(nowMs) ?? nowMs
 }
 
-test('has no limit without an answer 429', () => {
+test('a pace has no limit without a 429', () => {
   take(5_000)
   expect(pace.perSecond).toBe(Infinity)
   expect(pace.freeAtMs(nowMs)).toBeLessThanOrEqual(nowMs)
@@ -55,7 +55,7 @@ describe('a 429', () => {
     expect(pace.perSecond).toBe(45)
   })
 
-  test('never cuts below half of the sent rate', () => {
+  test('never cuts the rate below half of the sent rate', () => {
     const starts = Array.from({ length: 20 }, () => pace.start(nowMs))
     pace.admitted(starts[0]!, nowMs)
     pace.refused(starts[1]!, nowMs)
@@ -72,25 +72,25 @@ describe('a 429', () => {
     expect(pace.pausedUntilMs(nowMs)).toBe(nowMs + 2_000)
   })
 
-  test('reports nothing new about the rate until a request was taken', () => {
+  test('does not cut the rate again until a request is accepted', () => {
     take(50)
     refuse()
     const { perSecond } = pace
     for (let refused = 0; refused < 20; refused++) {
-      waitForHold()
+      waitForPause()
       refuse()
     }
     expect(pace.perSecond).toBe(perSecond)
   })
 })
 
-describe('a hold', () => {
-  test('lasts a second, and twice as long each time that nothing is taken, up to 30 s', () => {
+describe('a pause', () => {
+  test('lasts a second, then twice as long each time, up to 30 s, until a request is accepted', () => {
     const durationsMs = Array.from({ length: 7 }, () => {
       refuse()
       const durationMs = pace.pausedUntilMs(nowMs)! - nowMs
       expect(pace.freeAtMs(nowMs)).toBe(nowMs + durationMs)
-      waitForHold()
+      waitForPause()
       return durationMs
     })
     expect(durationsMs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
@@ -103,7 +103,7 @@ describe('a hold', () => {
     { random: 0, retryAfterMs: 7_000, durationMs: 7_000 },
     { random: 1, retryAfterMs: 7_000, durationMs: 8_400 },
     { random: 1, retryAfterMs: 24 * pauseMsMax, durationMs: pauseMsMax },
-  ])('is never shorter than its Retry-After, but for the longest: $durationMs', (given) => {
+  ])('is never shorter than its Retry-After, up to the maximum: $durationMs', (given) => {
     const { random, retryAfterMs, durationMs } = given
     pace = new Pace({ random: () => random, pauseMsMax })
     refuse(retryAfterMs)
@@ -121,10 +121,10 @@ describe('the rate', () => {
   beforeEach(() => {
     take(50)
     refuse()
-    waitForHold()
+    waitForPause()
   })
 
-  test('is what starts, evenly, whatever waited before', () => {
+  test('spaces requests evenly, however long none started before', () => {
     nowMs += 60_000
     const startsMs = Array.from({ length: 10 }, () => {
       nowMs = Math.max(Math.ceil(pace.freeAtMs(nowMs)), nowMs)
@@ -135,7 +135,7 @@ describe('the rate', () => {
     for (const gapMs of gapsMs) expect([22, 23]).toContain(gapMs)
   })
 
-  test('stays below the last one for nine seconds, and has doubled after twelve', () => {
+  test('stays below the rate before the cut for nine seconds, and has nearly doubled after twelve', () => {
     expect([45, 46]).toContain(takeFor(1_000))
     takeFor(7_500)
     expect(pace.perSecond).toBeGreaterThan(48)
@@ -147,7 +147,7 @@ describe('the rate', () => {
     expect(pace.perSecond).toBe(Infinity)
   })
 
-  test('keeps while nothing is taken, however long', () => {
+  test('does not change while nothing is accepted, however long', () => {
     const { perSecond } = pace
     nowMs += 24 * pauseMsMax
     for (let started = 0; started < 100; started++) pace.start((nowMs += 1_000))
@@ -161,7 +161,7 @@ describe('the rate', () => {
 })
 
 describe('a limit', () => {
-  test('spaces requests from the first one on, however many waited', () => {
+  test('spaces requests from the first one on, however long none started before', () => {
     pace.limit = 50
     expect(pace.perSecond).toBe(50)
     expect([500, 501]).toContain(takeFor(10_000))
@@ -169,7 +169,7 @@ describe('a limit', () => {
     expect([50, 51]).toContain(takeFor(1_000))
   })
 
-  test('starts at most what belongs into 20 ms together', () => {
+  test('starts at most the requests of 20 ms together', () => {
     pace.limit = 1_000
     let together = 0
     while (pace.freeAtMs(nowMs) <= nowMs) together += Math.sign(pace.start(nowMs) + 1)
@@ -177,19 +177,19 @@ describe('a limit', () => {
     expect([999, 1_000, 1_001]).toContain(takeFor(1_000))
   })
 
-  test('holds until a lower rate is learnt, and again once that is higher', () => {
+  test('applies until a lower rate is learnt, and again once that rate is higher', () => {
     pace.limit = 40
     takeFor(3_000)
     refuse()
     expect(pace.perSecond).toBeLessThan(40)
     expect(pace.isThrottled(nowMs)).toBe(true)
-    waitForHold()
+    waitForPause()
     takeFor(30_000)
     expect(pace.perSecond).toBe(40)
     expect(pace.isThrottled(nowMs)).toBe(false)
   })
 
-  test('that is raised holds no start back for longer than its own interval', () => {
+  test('that is raised delays no start for longer than its new interval', () => {
     pace.limit = 1 / 3_600
     pace.start(nowMs)
     expect(pace.freeAtMs(nowMs)).toBeGreaterThanOrEqual(nowMs + 3_600_000 - 1)
@@ -198,7 +198,7 @@ describe('a limit', () => {
   })
 })
 
-test('whatever happens, it is a rate, and no start is further away than a hold or an interval', () => {
+test('the rate is always positive, and no start is later than a pause or an interval, after any events', () => {
   const step = fc.oneof(
     fc.constant('start' as const),
     fc.record({ admitted: fc.nat(20) }),

@@ -3,10 +3,11 @@ import { expect, test } from 'vitest'
 import { placeHoldsMs, heartbeatMs, shareOf, type ProcessPlace } from '../../src/delivery/index.ts'
 import { limits } from '../../src/model/index.ts'
 import { ProcessRegistry } from '../support/process-registry.ts'
+import { seededRandom } from './pace-simulation.ts'
 
 const tickMs = 100
 const destinationId = 'crm'
-/** Requests end with their deadline at the latest, or a little later. */
+/** Requests end at their deadline at the latest, plus a margin. */
 const requestMsMax = limits.endpointDeadlineMs + 900
 
 type StepKind = 'join' | 'leave' | 'die' | 'cut_off' | 'stand_still'
@@ -15,13 +16,13 @@ type StepKind = 'join' | 'leave' | 'die' | 'cut_off' | 'stand_still'
 interface Step {
   readonly kind: StepKind
   readonly process: number
-  /** How long it lasts, where it ends by itself. */
+  /** The duration, for steps that end by themselves. */
   readonly durationMs: number
-  /** From the step before. */
+  /** The time since the previous step. */
   readonly afterMs: number
 }
 
-/** A heartbeat in progress: when the registry sees it, and when its answer comes. */
+/** A heartbeat in progress, with the times at which the registry sees it and its answer arrives. */
 interface Beat {
   readonly sentAtMs: number
   readonly seenAtMs: number
@@ -29,7 +30,7 @@ interface Beat {
   places: readonly ProcessPlace[] | undefined
 }
 
-/** A process that sends as much as it may. */
+/** A process that sends as many requests as its share allows. */
 class SimulatedProcess {
   readonly id: string
   place: ProcessPlace | undefined
@@ -52,13 +53,13 @@ class SimulatedProcess {
   }
 }
 
-/** Several processes, the way between them and the registry, and an endpoint that counts. */
-class World {
+/** Several processes, their connections to the registry, and an endpoint that counts requests. */
+class SimulatedProcesses {
   readonly #concurrency: number
   readonly #random: () => number
   readonly #registry = new ProcessRegistry(() => this.nowMs)
   readonly #processes: (SimulatedProcess | undefined)[]
-  /** Requests whose process died: the endpoint has not noticed yet. */
+  /** Requests of dead processes, which the endpoint still handles. */
   #orphans: readonly number[] = []
   #ids = 0
   nowMs: number = Date.UTC(2026, 0, 2)
@@ -68,11 +69,7 @@ class World {
   constructor(concurrency: number, processes: number, seed: number) {
     this.#concurrency = concurrency
     this.#processes = Array.from({ length: processes }, () => undefined)
-    let state = seed
-    this.#random = () => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-      return state / 2 ** 32
-    }
+    this.#random = seededRandom(seed)
   }
 
   take({ kind, process: index, durationMs, afterMs }: Step): void {
@@ -140,7 +137,7 @@ class World {
     this.#heartbeat(process)
     const share = process.share(this.#concurrency, nowMs)
     while (process.requestEndsMs.length < share) {
-      // Most take all the time that they may.
+      // Most requests take the maximum.
       const durationMs = Math.min(1, 4 * this.#random()) * requestMsMax
       const endMs = nowMs + Math.max(durationMs, tickMs)
       process.requestEndsMs = [...process.requestEndsMs, endMs]
@@ -177,7 +174,7 @@ const steps = fc.array(
     process: fc.nat(processesMax - 1),
     durationMs: fc.integer({ min: 1, max: 25_000 }),
     afterMs: fc.oneof(
-      // Several things at once, while the others are about to beat, and after all has settled.
+      // At once, between heartbeats, or after all has settled.
       fc.constant(0),
       fc.integer({ min: 0, max: 3_000 }),
       fc.integer({ min: 0, max: 20_000 }),
@@ -186,24 +183,24 @@ const steps = fc.array(
   { maxLength: 40, size: 'max' },
 )
 
-test('together processes never send more than the concurrency, and use all of it once all is quiet', () => {
+test('processes together never exceed the concurrency, and use all of it once nothing changes', () => {
   const property = fc.property(
     fc.integer({ min: 1, max: 12 }),
     fc.nat(),
     steps,
     (concurrency, seed, taken) => {
-      const world = new World(concurrency, processesMax, seed)
-      for (const step of taken) world.take(step)
-      world.take({ kind: 'join', process: 0, durationMs: 0, afterMs: 0 })
-      world.delayMsMax = 0
-      world.pass(60_000)
-      const shares = world.shares()
+      const simulated = new SimulatedProcesses(concurrency, processesMax, seed)
+      for (const step of taken) simulated.take(step)
+      simulated.take({ kind: 'join', process: 0, durationMs: 0, afterMs: 0 })
+      simulated.delayMsMax = 0
+      simulated.pass(60_000)
+      const shares = simulated.shares()
       if (shares.length === 0) return
       expect(shares.reduce((sum, share) => sum + share, 0)).toBe(concurrency)
       expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1)
-      expect(world.inFlightMax).toBe(concurrency)
+      expect(simulated.inFlightMax).toBe(concurrency)
     },
   )
-  // To look for a shorter example takes many minutes; the seed and the path say it all.
+  // Shrinking an example would take many minutes, and the seed reproduces it.
   fc.assert(property, { numRuns: 100, endOnFailure: true })
 })

@@ -7,13 +7,13 @@ import {
   type ProcessPlace,
 } from '../../src/delivery/index.ts'
 
-/** A place among some that have been the same ones for long, but for what is said. */
+/** Makes a place. By default the process is alone and has been a member for long. */
 function place(changes: Partial<ProcessPlace> = {}): ProcessPlace {
   const settled = { memberMs: processGoneMs }
   return { destinationId: 'crm', rank: 0, processes: 1, ...settled, ...changes }
 }
 
-/** The parts of all of that many processes. */
+/** Returns the shares of all processes. */
 function shares(
   concurrency: number,
   processes: number,
@@ -24,29 +24,32 @@ function shares(
   )
 }
 
-describe('a part of the rate', () => {
-  test('is everything for one that is alone', () => {
+describe('a share of the rate', () => {
+  test('is everything for a process that is alone', () => {
     expect(rateShareOf(10, place())).toBe(1)
   })
 
-  test.each([1, 2, 3, 10])('is equal for all that may send, and the rate in sum (%i)', (all) => {
-    for (const processes of [1, 2, 3, 4, 7, 11]) {
-      const senders = shares(all, processes).filter((share) => share > 0)
-      expect(senders.length * rateShareOf(all, place({ processes }))).toBeCloseTo(1)
-    }
-  })
+  test.each([1, 2, 3, 10])(
+    'is equal for all processes that may send, and adds up to the rate (%i)',
+    (all) => {
+      for (const processes of [1, 2, 3, 4, 7, 11]) {
+        const senders = shares(all, processes).filter((share) => share > 0)
+        expect(senders.length * rateShareOf(all, place({ processes }))).toBeCloseTo(1)
+      }
+    },
+  )
 })
 
-describe('a part of the concurrency', () => {
+describe('a share of the concurrency', () => {
   test('is nothing before the first heartbeat', () => {
     expect(shareOf(10, undefined)).toBe(0)
   })
 
-  test('is everything for one that is alone, however new', () => {
+  test('is everything for a process that is alone, however new', () => {
     expect(shareOf(10, place({ memberMs: 0 }))).toBe(10)
   })
 
-  test.each([1, 2, 3, 7, 10, 1_000])('is as equal as can be, and all of %i in sum', (all) => {
+  test.each([1, 2, 3, 7, 10, 1_000])('is as equal as possible, and adds up to %i', (all) => {
     for (const processes of [1, 2, 3, 4, 7, 11]) {
       const parts = shares(all, processes)
       expect(parts.reduce((sum, part) => sum + part, 0)).toBe(all)
@@ -60,13 +63,13 @@ describe('a part of the concurrency', () => {
     expect(shareOf(10, place({ ...newcomer, memberMs: processGoneMs }))).toBe(5)
   })
 
-  test('that is left over goes to those that came first', () => {
+  test('is larger for those that joined first if it cannot be equal', () => {
     expect(shares(10, 3)).toEqual([4, 3, 3])
     expect(shares(2, 3)).toEqual([1, 1, 0])
     expect(shares(1, 3)).toEqual([1, 0, 0])
   })
 
-  test('is never larger for more processes, nor for one that came later', () => {
+  test('is never larger with more processes, nor for one that joined later', () => {
     const counts = Array.from({ length: 12 }, (_, index) => index + 1)
     for (const concurrency of counts) {
       for (const processes of counts.slice(1)) {
@@ -78,7 +81,7 @@ describe('a part of the concurrency', () => {
     }
   })
 
-  test('is something for the first while others come and go all the time', () => {
+  test('is at least 1 for the first process, however many others there are', () => {
     for (const processes of [2, 3, 9]) expect(shares(1, processes)[0]).toBe(1)
   })
 })
@@ -89,18 +92,18 @@ describe('the turn to probe', () => {
       probeGraceMs(concurrency, { rank: own, processes }, { rank, openMs: 30_000 }),
     )
 
-  test('is that of the process after the one that found it, and then of the next', () => {
+  test('belongs to the process after the one that sent the news, and then to the next', () => {
     expect(graces(3, 0)).toEqual([12_000, 0, 6_000])
     expect(graces(3, 2)).toEqual([0, 6_000, 12_000])
     expect(graces(1, 0)).toEqual([0])
   })
 
-  test('passes those by that may send nothing, and comes after the time of a round at the latest', () => {
+  test('skips processes without a share, and comes within the open time at the latest', () => {
     expect(graces(3, 1, 2).slice(0, 2)).toEqual([0, 6_000])
     expect(Math.max(...graces(20, 0, 20))).toBe(30_000)
   })
 
-  test('is known even if others count more processes', () => {
+  test('is defined even if others count more processes', () => {
     expect(graces(2, 4)).toEqual([6_000, 0])
   })
 })

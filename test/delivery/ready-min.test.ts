@@ -9,7 +9,7 @@ import { destinationOf } from './samples.ts'
 test.each([
   { concurrency: 3, readyMin: 50, room: 50 },
   { concurrency: 30, readyMin: 50, room: 60 },
-  // Nothing may be sent: other processes may need the deliveries.
+  // Nothing may be sent, so other processes should claim the deliveries.
   { concurrency: 0, readyMin: 50, room: 0 },
 ])('$concurrency requests at once and readyMin $readyMin make room for $room', (given) => {
   const policies = queuePolicies(defaultRetryPolicy, given, () => 0)

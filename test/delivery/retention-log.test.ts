@@ -3,7 +3,7 @@ import { Retention } from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
-test('a purge logs how many deliveries expired, for each destination and reason', async () => {
+test('a purge logs the number of expired deliveries for each destination and reason', async () => {
   const { runtime, warnings } = recordingRuntime(new ManualClock(startMs))
   const expired = [
     { destinationId: 'crm', reason: 'abandoned', deliveries: 2 },

@@ -6,12 +6,12 @@ const endedAtMs = Date.UTC(2026, 0, 2)
 const withoutJitter = (): number => 0.5
 const almostOne = 1 - Number.EPSILON
 
-/** The wait after so many rounds, in seconds. */
+/** Returns the wait after a number of rounds, in seconds. */
 function waitSeconds(attempts: number, random = withoutJitter): number {
   return (nextAttemptAtMs(defaultRetryPolicy, { attempts, endedAtMs }, random) - endedAtMs) / 1_000
 }
 
-/** The waits of a delivery whose rounds all end at once, until its window is over, in seconds. */
+/** Returns all waits of a delivery until its window is over, in seconds. Its rounds take no time. */
 function wholeSchedule(random: () => number): readonly number[] {
   const waits: number[] = []
   let passedMs = 0
@@ -44,7 +44,7 @@ describe('the schedule', () => {
     { attempts: 2, shortest: 20, longest: 30 },
     { attempts: 8, shortest: 2_880, longest: 4_320 },
   ])(
-    'moves the wait after attempt $attempts between $shortest and $longest s',
+    'waits between $shortest and $longest s after attempt $attempts, with jitter',
     ({ attempts, shortest, longest }) => {
       expect(waitSeconds(attempts, () => 0)).toBe(shortest)
       expect(waitSeconds(attempts, () => almostOne)).toBe(longest)
@@ -58,12 +58,12 @@ describe('the schedule', () => {
     ])
   })
 
-  test('makes nine or ten retries with any jitter', () => {
+  test('makes nine or ten retries, depending on the jitter', () => {
     expect(wholeSchedule(() => 0)).toHaveLength(10)
     expect(wholeSchedule(() => almostOne)).toHaveLength(9)
   })
 
-  test('counts each wait from the end of the round, whole milliseconds', () => {
+  test('counts each wait from the end of the round, in whole milliseconds', () => {
     const later = { attempts: 6, endedAtMs: endedAtMs + 5_001 }
     expect(nextAttemptAtMs(defaultRetryPolicy, later, withoutJitter)).toBe(
       endedAtMs + 5_001 + 976_563,

@@ -16,8 +16,8 @@ const hourMs = 60 * 60 * 1_000
 const { windowMs } = defaultRetryPolicy
 
 /**
- * How an endpoint ended; a number is a `Retry-After` in milliseconds of an answer 503, null stands for
- * not asked.
+ * The result of an endpoint. A number is a 503 with that `Retry-After` in milliseconds; null means that it
+ * got no request.
  */
 type End = 'success' | 'retry' | 'throttled' | 'final' | 'interrupted' | number | null
 
@@ -44,7 +44,7 @@ function resultsOf(ends: readonly End[]): readonly EndpointResult[] {
   })
 }
 
-/** Settles a round that took no time, without jitter, over endpoints `a`, `b`, ... */
+/** Settles a round over the endpoints `a`, `b` and so on, without jitter. By default it takes no time. */
 function settle(
   ends: readonly End[],
   delivery = leased(),
@@ -57,7 +57,7 @@ function settle(
   return settleRound(round, defaultRetryPolicy, () => 0.5)
 }
 
-/** A delivery that was tried before, with what is held since. */
+/** Makes a delivery that was tried once, with its holds. */
 function tried(holds: readonly EndpointHold[], changes: Partial<LeasedDelivery> = {}) {
   const progress = { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs - 10_000, holds }
   return leased({ lane: 'retry', ...progress, ...changes })
@@ -68,7 +68,7 @@ const until = (letter: string, untilMs: number | null): EndpointHold => ({
   untilMs,
 })
 
-describe('every mix of ends', () => {
+describe('every mix of results', () => {
   const ends = ['success', 'retry', 'final', 'interrupted'] as const
   const errors: Partial<Record<End & string, string>> = { retry: 'status_503', final: 'status_404' }
 
@@ -121,7 +121,7 @@ describe('every mix of ends', () => {
 })
 
 describe('an endpoint that failed for good', () => {
-  test('is remembered over rounds', () => {
+  test('is remembered in later rounds', () => {
     const settlement = settle(['final', null, 'retry'], tried([until('b', null)]))
     expect(settlement).toMatchObject({
       kind: 'retry',
@@ -129,12 +129,12 @@ describe('an endpoint that failed for good', () => {
     })
   })
 
-  test('ends the delivery when it was the last one that was left', () => {
+  test('ends the delivery if it was the last one left', () => {
     const settlement = settle([null, 'final'], tried([until('a', null)]))
     expect(settlement).toMatchObject({ kind: 'failed', attempts: 2, reason: 'status_404' })
   })
 
-  test('does not end it while one is left that was not asked', () => {
+  test('does not end the delivery while an endpoint is left that got no request', () => {
     expect(settle(['final', null])).toMatchObject({
       kind: 'retry',
       dueAtMs: startMs + 10_000,
@@ -146,19 +146,23 @@ describe('an endpoint that failed for good', () => {
 describe('Retry-After', () => {
   test.each([
     { name: 'counts when it is longer than the schedule', ends: [120_000], waitMs: 120_000 },
-    { name: 'does not when it is shorter', ends: [3_000], waitMs: 10_000 },
+    { name: 'does not count when it is shorter', ends: [3_000], waitMs: 10_000 },
     { name: 'counts for an hour at most', ends: [24 * hourMs], waitMs: hourMs },
-    { name: 'of one that failed for good is nothing', ends: ['final', 'retry'], waitMs: 10_000 },
+    {
+      name: 'of an endpoint that failed for good does not count',
+      ends: ['final', 'retry'],
+      waitMs: 10_000,
+    },
   ] as const)('$name', ({ ends, waitMs }) => {
     expect(settle(ends)).toMatchObject({ kind: 'retry', dueAtMs: startMs + waitMs })
   })
 
-  test('of one endpoint does not delay the other, which is asked alone', () => {
+  test('of one endpoint does not delay the other, which gets the next requests alone', () => {
     const first = settle([60_000, 'retry'])
     const holdsAfter = [until('a', startMs + 60_000)]
     expect(first).toMatchObject({ dueAtMs: startMs + 10_000, progress: { holds: holdsAfter } })
 
-    // At 10 s only b was asked, at 35 s the same: a is not asked before its minute is over.
+    // At 10 s and at 35 s only b gets a request, because the minute of a is not over.
     const endedAtMs = startMs + 10_000
     const second = settle([null, 'retry'], tried(holdsAfter, { firstAttemptAtMs: startMs }), {
       startedAtMs: endedAtMs,
@@ -175,14 +179,14 @@ describe('Retry-After', () => {
     expect(third).toMatchObject({ dueAtMs: startMs + 97_500, progress: { holds: [] } })
   })
 
-  test('of several: the shortest decides, the others are held', () => {
+  test('of several endpoints: the shortest decides, the others are held', () => {
     expect(settle([90_000, 60_000, 70_000])).toMatchObject({
       dueAtMs: startMs + 60_000,
       progress: { holds: [until('a', startMs + 90_000), until('c', startMs + 70_000)] },
     })
   })
 
-  test('that was given before ends the wait of one that is left alone since', () => {
+  test('of an earlier round sets the due time if only its endpoint is left', () => {
     const settlement = settle(['final', null], tried([until('b', startMs + 40_000)]))
     expect(settlement).toMatchObject({
       kind: 'retry',
@@ -193,7 +197,7 @@ describe('Retry-After', () => {
 })
 
 describe('an answer 429', () => {
-  test('is no step of the schedule: the delivery is due at once', () => {
+  test('does not advance the schedule, so the delivery is due at once', () => {
     const delivery = tried([], { attempts: 8, windowAttempts: 3 })
     expect(settle(['throttled'], delivery)).toMatchObject({
       kind: 'retry',
@@ -228,7 +232,7 @@ describe('an answer 429', () => {
     })
   })
 
-  test('does not stop another endpoint from climbing the schedule', () => {
+  test('does not keep another endpoint from advancing the schedule', () => {
     expect(settle(['throttled', 'retry'])).toMatchObject({
       dueAtMs: startMs,
       progress: { windowAttempts: 1, holds: [until('b', startMs + 10_000)] },
@@ -237,7 +241,7 @@ describe('an answer 429', () => {
 })
 
 describe('the window', () => {
-  /** A delivery whose window began so long ago, at whose age the schedule waits for 1 h. */
+  /** Makes a delivery whose window began `ageMs` ago. Its next wait is one hour. */
   const old = (ageMs: number): LeasedDelivery =>
     tried([], { attempts: 9, windowAttempts: 9, firstAttemptAtMs: startMs - ageMs })
 
@@ -249,7 +253,7 @@ describe('the window', () => {
     })
   })
 
-  test('ends there, at once, and every cause is named once', () => {
+  test('expires the delivery at once if the next retry is later, with each cause once', () => {
     const delivery = old(3 * hourMs + 1)
     expect(settle(['retry', 'final', 60_000, 'retry'], delivery)).toEqual({
       kind: 'expired',
@@ -259,12 +263,12 @@ describe('the window', () => {
     })
   })
 
-  test('expires when no endpoint may be asked again within it', () => {
+  test('expires the delivery if no endpoint can get a request within it', () => {
     const settlement = settle([hourMs, hourMs + 1], old(3 * hourMs + 1))
     expect(settlement).toMatchObject({ kind: 'expired', attempts: 10, reason: 'status_503' })
   })
 
-  test('does not expire while one of them may', () => {
+  test('does not expire the delivery while an endpoint can', () => {
     const delivery = old(4 * hourMs - 90_000)
     expect(settle([hourMs, 'throttled'], delivery)).toMatchObject({
       kind: 'retry',
@@ -273,7 +277,7 @@ describe('the window', () => {
     })
   })
 
-  test('begins with the start of the first round, and waits count from the end of each', () => {
+  test('begins with the start of the first round, while waits count from the end of each round', () => {
     const moments = { startedAtMs: startMs, endedAtMs: startMs + 4_000 }
     expect(settle(['retry'], leased(), moments)).toMatchObject({
       dueAtMs: startMs + 14_000,
@@ -282,7 +286,7 @@ describe('the window', () => {
     })
   })
 
-  test('starts again with a manual retry, whose rounds count on', () => {
+  test('starts again with a manual retry, but attempts keep counting', () => {
     const delivery = leased({ lane: 'manual', attempts: 10 })
     expect(settle(['retry'], delivery)).toMatchObject({
       kind: 'retry',
@@ -292,15 +296,15 @@ describe('the window', () => {
     })
   })
 
-  test('does not end a delivery whose request our own side cut off', () => {
+  test('does not end a delivery whose request our side interrupted', () => {
     const delivery = old(5 * hourMs)
     const returned = { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
     expect(settle(['interrupted', null], delivery)).toEqual(returned)
   })
 })
 
-describe('an endpoint whose request our own side cut off', () => {
-  test('is asked again at once, without those that refused, however often it is cut off', () => {
+describe('an endpoint whose request our side interrupted', () => {
+  test('gets the request again at once, without those that refused it, however often it is interrupted', () => {
     const first = settle(['interrupted', 'final', 60_000])
     const holds = [until('b', null), until('c', startMs + 60_000)]
     expect(first).toMatchObject({ kind: 'retry', dueAtMs: startMs, progress: { holds } })
@@ -328,7 +332,7 @@ describe('a hold', () => {
   })
 })
 
-test('a retry is always in the window, and asks an endpoint that may be asked then', () => {
+test('a retry is always within the window, and has an endpoint that is not held then', () => {
   const end = fc.oneof(
     fc.constantFrom('retry' as const, 'final' as const, null),
     fc.nat(5 * hourMs),
@@ -342,7 +346,7 @@ test('a retry is always in the window, and asks an endpoint that may be asked th
       maxLength: 5,
     }),
     (ends, ageMs, heldMs) => {
-      // Only those that were not asked are held.
+      // Only endpoints without a request have a hold.
       const urls = urlsOf(ends.length)
       const holds = heldMs.flatMap((forMs, index) =>
         ends[index] === null

@@ -10,7 +10,7 @@ import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 import { HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
 import { answered, leased } from './samples.ts'
 
-/** Rounds of some destinations within a bound over all, whose requests end when the test says so. */
+/** Creates rounds of destinations with a common maximum. Requests wait until `end` answers them. */
 function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10) {
   const { runtime } = recordingRuntime(new ManualClock(startMs))
   const sent: string[] = []
@@ -20,22 +20,22 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
     await new Promise<void>((resolve) => waiting.push(resolve))
     return answered(200)
   })
-  const nobody = (): void => undefined
+  const ignore = (): void => undefined
   const outbox = new Outbox({
     store: new HookedStore(),
     clock: runtime.clock,
-    settled: nobody,
-    drained: nobody,
-    failed: nobody,
+    settled: ignore,
+    drained: ignore,
+    failed: ignore,
   })
   const rounds = new Rounds({
     runtime,
     requestsMax,
     maySend: () => true,
     outbox,
-    ended: nobody,
-    stillDown: nobody,
-    failed: nobody,
+    ended: ignore,
+    stillDown: ignore,
+    failed: ignore,
   })
   const targets = ids.map((id): RoundTarget => {
     const { destination } = target(id, sender, concurrency)
@@ -51,9 +51,9 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
   return {
     rounds,
     targets,
-    /** The destinations that were sent to, in order, since the last time. */
+    /** Returns the destinations of the requests since the last call, in order. */
     sent: () => sent.splice(0),
-    /** Makes so many ready for a destination; their bodies are its id. */
+    /** Makes deliveries ready for a destination. Their bodies are its id. */
     take: (id: string, count: number): void => {
       const found = targets.find(({ queue }) => queue.destination.id === id)
       const deliveries = Array.from({ length: count }, () =>
@@ -62,7 +62,7 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
       found?.queue.take('first', deliveries, 0)
       rounds.lineUp(id)
     },
-    /** Ends the oldest requests, and starts those that may start then. */
+    /** Ends the oldest requests, and starts others in their place. */
     end: async (count: number): Promise<void> => {
       for (const end of waiting.splice(0, count)) end()
       await quiet()
@@ -72,7 +72,7 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
 }
 
 describe('the turns of destinations', () => {
-  test('come one after the other, however many each has ready', () => {
+  test('alternate, however many deliveries each destination has ready', () => {
     const { rounds, take, sent } = roundsOf(7, ['a', 'b', 'c'])
     take('a', 9)
     take('b', 2)
@@ -81,7 +81,7 @@ describe('the turns of destinations', () => {
     expect(sent().join('')).toBe('abcabca')
   })
 
-  test('continue after the bound over all had stopped them', async () => {
+  test('continue after the common maximum stopped them', async () => {
     const { rounds, take, sent, end } = roundsOf(2, ['a', 'b', 'c'])
     for (const id of ['a', 'b', 'c']) take(id, 9)
     rounds.startAll(startMs)
@@ -93,7 +93,7 @@ describe('the turns of destinations', () => {
     expect(started.join('')).toBe('abcabc')
   })
 
-  test('come to later destinations after those that already have one', async () => {
+  test('come to new destinations after those that already wait for theirs', async () => {
     const { rounds, take, sent, end } = roundsOf(2, ['a', 'b', 'c'])
     take('c', 9)
     take('b', 9)
@@ -104,7 +104,7 @@ describe('the turns of destinations', () => {
     expect(sent().join('')).toBe('cbcbac')
   })
 
-  test('pass by who may not start, and come back to it', async () => {
+  test('skip a destination that may not start, and come back to it', async () => {
     const { rounds, take, sent, end } = roundsOf(4, ['a', 'b'], 1)
     take('a', 2)
     take('b', 2)
@@ -115,7 +115,7 @@ describe('the turns of destinations', () => {
     expect(sent().toSorted().join('')).toBe('ab')
   })
 
-  test('are lost with what was ready, and had again with what comes', () => {
+  test('are lost when deliveries are returned, and come back with new deliveries', () => {
     const { rounds, targets, take, sent } = roundsOf(9, ['a', 'b'])
     take('a', 2)
     take('b', 1)
@@ -131,7 +131,7 @@ describe('the turns of destinations', () => {
     expect(rounds.ready).toEqual([])
   })
 
-  test('stay with those that are configured again and have something ready', () => {
+  test('stay with destinations that are still configured and have deliveries ready', () => {
     const { rounds, targets, take, sent } = roundsOf(9, ['a', 'b', 'c'])
     take('a', 1)
     take('b', 1)

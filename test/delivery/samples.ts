@@ -3,17 +3,17 @@ import type { Destination } from '../../src/model/index.ts'
 import { checkDestination, type RequestOutcome } from '../../src/webhook/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 
-/** The URL of an endpoint, by its letter. */
+/** Returns the URL of an endpoint, such as `a`. */
 export function urlOf(letter: string): string {
   return `https://example.com/${letter}`
 }
 
-/** The URLs of that many endpoints: `a`, `b`, ... */
+/** Returns the URLs of the endpoints `a`, `b` and so on. */
 export function urlsOf(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => urlOf(String.fromCharCode(97 + index)))
 }
 
-/** A destination with endpoints `a`, `b`, ... */
+/** Makes the destination `crm` with the endpoints `a`, `b` and so on. */
 export function destinationOf(endpoints: number, concurrency = 10): Destination {
   return checkDestination({
     id: 'crm',
@@ -23,7 +23,7 @@ export function destinationOf(endpoints: number, concurrency = 10): Destination 
   })
 }
 
-/** A delivery that was given out and never tried, but for what is said. */
+/** Makes a leased delivery, by default one that was never tried. */
 export function leased(changes: Partial<LeasedDelivery> = {}): LeasedDelivery {
   return {
     id: 1,
@@ -43,19 +43,19 @@ export function leased(changes: Partial<LeasedDelivery> = {}): LeasedDelivery {
   }
 }
 
-/** An endpoint's answer without a body. */
+/** Makes the outcome of an answer without a body. */
 export function answered(status: number, retryAfter?: string): RequestOutcome {
   return { kind: 'answered', status, retryAfter, excerpt: '' }
 }
 
-/** An address that nothing is sent to. */
+/** The outcome if the address of the endpoint is not allowed. */
 export const addressRefused: RequestOutcome = {
   kind: 'address_refused',
   code: 'private_address',
   message: 'Cannot send to 10.0.0.5: it is a private address',
 }
 
-/** A certificate that is not trusted. */
+/** The outcome if the certificate of the endpoint has expired. */
 export const certificateRefused: RequestOutcome = {
   kind: 'certificate_refused',
   code: 'CERT_HAS_EXPIRED',

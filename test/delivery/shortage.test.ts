@@ -26,7 +26,7 @@ function shortage() {
   return { made, end, clock, crm, resumes, warnings, infos }
 }
 
-test('a shortage halves the requests in flight, and those that fail together do so once', async () => {
+test('a shortage halves the maximum of requests, once for requests that fail together', async () => {
   const { made, end, clock } = shortage()
   expect(made.requestsMax).toBe(Infinity)
   for (let requests = 30; requests > 20; requests--) end(short, requests)
@@ -41,7 +41,7 @@ test('a shortage halves the requests in flight, and those that fail together do 
   expect(made.requestsMax).toBe(1)
 })
 
-test('it grows by one for as many requests as may be in flight, until nothing is short', () => {
+test('the maximum grows by one for as many requests as it allows, until the shortage is over', () => {
   const { made, end } = shortage()
   end(short, 20)
   for (let count = 0; count < 10; count++) end(answered, 5)
@@ -51,7 +51,7 @@ test('it grows by one for as many requests as may be in flight, until nothing is
   expect(made.requestsMax).toBe(Infinity)
 })
 
-test('the destination that could not connect pauses for a second, others do not', async () => {
+test('only the destination that could not connect pauses, for a second', async () => {
   const { made, end, clock, crm, resumes } = shortage()
   end(short, 20)
   expect([made.isPaused(crm), made.isPaused({})]).toEqual([true, false])
@@ -61,7 +61,7 @@ test('the destination that could not connect pauses for a second, others do not'
   expect([made.isPaused(crm), resumes.count]).toEqual([false, 1])
 })
 
-test('it is reported once, with what to do, and once when it is over', async () => {
+test('a shortage is reported once, with a hint, and once when it is over', async () => {
   const { end, clock, warnings, infos } = shortage()
   end(short, 4)
   await clock.advance(5_000)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { SourceBacklog } from '../../src/delivery/source-backlog.ts'
 
 describe('the backlog of sources', () => {
-  test('takes a source for quiet only beside another one', () => {
+  test('counts a source as quiet only if another one has a backlog', () => {
     const backlog = new SourceBacklog()
     expect(backlog.isQuiet('noisy')).toBe(false)
     backlog.add('noisy', 50)
@@ -10,7 +10,7 @@ describe('the backlog of sources', () => {
     expect(backlog.isQuiet('quiet')).toBe(true)
   })
 
-  test('takes a source with less than its part for quiet', () => {
+  test('counts a source with less than its share as quiet', () => {
     const backlog = new SourceBacklog()
     backlog.add('noisy', 50)
     backlog.add('quiet', 49)
@@ -22,7 +22,7 @@ describe('the backlog of sources', () => {
     expect(backlog.isQuiet('noisy')).toBe(false)
   })
 
-  test('loses of every source in proportion, until nothing is left', () => {
+  test('shrinks for every source in proportion, until nothing is left', () => {
     const backlog = new SourceBacklog()
     backlog.add('noisy', 90)
     backlog.add('quiet', 10)

@@ -5,14 +5,14 @@ import { startMs } from '../support/recording-runtime.ts'
 
 const dueSoon = { destinationId: 'crm', lane: 'retry', dueAtMs: startMs } as const
 
-/** Asks about all that must be asked, and learns an answer. */
+/** Asks for all unknown due times, and learns the answer. */
 function answer(times: WaitingTimes, dueTimes: readonly DueTime[]): void {
   const asked = [...times.toAsk]
   times.ask(asked)
   times.learn(asked, dueTimes)
 }
 
-/** Of one destination, about which the store has answered that nothing waits but a retry. */
+/** Makes times of one destination. The store has answered that only a retry waits. */
 function informed(): WaitingTimes {
   const times = new WaitingTimes()
   times.watch(['crm'])
@@ -20,8 +20,8 @@ function informed(): WaitingTimes {
   return times
 }
 
-describe('what the store is asked', () => {
-  test('is all at the beginning, once', () => {
+describe('the destinations to ask for', () => {
+  test('are all at first, each once', () => {
     const times = new WaitingTimes()
     times.watch(['crm', 'mail'])
     expect(times.isEmpty('crm', 'first')).toBe(false)
@@ -31,7 +31,7 @@ describe('what the store is asked', () => {
     expect([...times.toAsk]).toEqual(['mail'])
   })
 
-  test('is only what became unknown, or all again', () => {
+  test('are those that became unknown, or all again', () => {
     const times = new WaitingTimes()
     times.watch(['crm', 'mail'])
     answer(times, [])
@@ -43,8 +43,8 @@ describe('what the store is asked', () => {
   })
 })
 
-describe('what the store answers', () => {
-  test('is when the first of a lane is due, and that the others are empty', () => {
+describe('an answer of the store', () => {
+  test('sets the due time of each lane, and the others to empty', () => {
     const times = informed()
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
     expect(times.isEmpty('crm', 'retry')).toBe(false)
@@ -57,18 +57,21 @@ describe('what the store answers', () => {
     { answered: startMs + 5, came: startMs, known: startMs },
     { answered: startMs, came: startMs + 5, known: startMs },
     { answered: undefined, came: startMs + 5, known: startMs + 5 },
-  ])('is merged with what came meanwhile: the earlier counts', ({ answered, came, known }) => {
-    const times = new WaitingTimes()
-    times.watch(['crm'])
-    times.ask(['crm'])
-    times.add('crm', 'first', came)
-    const dueTime = { destinationId: 'crm', lane: 'first', dueAtMs: answered ?? 0 } as const
-    times.learn(['crm'], answered === undefined ? [] : [dueTime])
-    expect(times.dueAtMs('crm', 'first')).toBe(known)
-    expect([...times.toAsk]).toEqual([])
-  })
+  ])(
+    'is merged with deliveries that arrived meanwhile: the earlier time counts',
+    ({ answered, came, known }) => {
+      const times = new WaitingTimes()
+      times.watch(['crm'])
+      times.ask(['crm'])
+      times.add('crm', 'first', came)
+      const dueTime = { destinationId: 'crm', lane: 'first', dueAtMs: answered ?? 0 } as const
+      times.learn(['crm'], answered === undefined ? [] : [dueTime])
+      expect(times.dueAtMs('crm', 'first')).toBe(known)
+      expect([...times.toAsk]).toEqual([])
+    },
+  )
 
-  test('counts although all is to be asked again', () => {
+  test('counts even if everything is to be asked again', () => {
     const times = new WaitingTimes()
     times.watch(['crm'])
     times.ask(['crm'])
@@ -78,7 +81,7 @@ describe('what the store answers', () => {
     expect([...times.toAsk]).toEqual(['crm'])
   })
 
-  test('replaces earlier knowledge', () => {
+  test('replaces the earlier times', () => {
     const times = informed()
     times.askAgain()
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
@@ -87,8 +90,8 @@ describe('what the store answers', () => {
   })
 })
 
-describe('a claim that took all there was', () => {
-  test('leaves a lane empty, but for what came meanwhile', () => {
+describe('a claim that emptied a lane', () => {
+  test('leaves it empty, except for deliveries that arrived meanwhile', () => {
     const times = informed()
     times.claim('crm', 'retry')
     times.empty('crm', 'retry')
@@ -101,15 +104,15 @@ describe('a claim that took all there was', () => {
   })
 })
 
-describe('a delivery that waits from now on', () => {
-  test('is known if the lane was empty', () => {
+describe('a new waiting delivery', () => {
+  test('sets the time of an empty lane', () => {
     const times = informed()
     times.add('crm', 'first', startMs + 7)
     expect(times.dueAtMs('crm', 'first')).toBe(startMs + 7)
     expect([...times.toAsk]).toEqual([])
   })
 
-  test('counts if it is due before the others', () => {
+  test('changes the time only if it is due before the others', () => {
     const times = informed()
     times.add('crm', 'retry', startMs + 7)
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
@@ -117,7 +120,7 @@ describe('a delivery that waits from now on', () => {
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs - 7)
   })
 
-  test('does not make a lane known as a whole', () => {
+  test('does not replace the query of an unknown lane', () => {
     const times = new WaitingTimes()
     times.watch(['crm'])
     times.add('crm', 'first', startMs)
@@ -126,8 +129,8 @@ describe('a delivery that waits from now on', () => {
   })
 })
 
-describe('the destinations that something waits for', () => {
-  /** Nothing waits for the first, a retry for the second; nothing is known of the third. */
+describe('the destinations with waiting deliveries', () => {
+  /** Makes times of three destinations: the first has none, the second a retry, the third is unknown. */
   function some(): WaitingTimes {
     const times = new WaitingTimes()
     times.watch(['idle', 'crm', 'mail'])
@@ -136,11 +139,11 @@ describe('the destinations that something waits for', () => {
     return times
   }
 
-  test('are those of which a time is known', () => {
+  test('are those with a known time', () => {
     expect([...some().waitedFor]).toEqual(['crm'])
   })
 
-  test('are more once more is known', () => {
+  test('include others once their times are known', () => {
     const times = some()
     times.add('idle', 'first', startMs)
     answer(times, [{ destinationId: 'mail', lane: 'first', dueAtMs: startMs }])
@@ -157,14 +160,14 @@ describe('the destinations that something waits for', () => {
     expect([...times.waitedFor]).toEqual([])
   })
 
-  test('stand in the order in which they were served', () => {
+  test('are in the order in which they were served', () => {
     const times = some()
     times.add('mail', 'first', startMs)
     times.serve('crm')
     expect([...times.waitedFor]).toEqual(['mail', 'crm'])
   })
 
-  test('are still those with another lane that is known', () => {
+  test('include one with another known lane', () => {
     const times = some()
     times.add('crm', 'first', startMs)
     times.forget('crm', 'retry')
@@ -172,7 +175,7 @@ describe('the destinations that something waits for', () => {
   })
 })
 
-test('destinations that are not its own are nothing to it', () => {
+test('destinations that are not watched are ignored', () => {
   const times = informed()
   times.add('mail', 'first', startMs)
   times.forget('mail', 'first')
