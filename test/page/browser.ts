@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { Receiver, type ReceiverOptions } from '../../src/receiver/index.ts'
 import { signBody } from '../../src/webhook/index.ts'
 
-/** What the webhooks of these tests are signed with. */
+/** The secret that signs the webhooks of these tests. */
 export const secret = 'not-a-real-secret'
 
 let browser: Browser | undefined
-/** Pages that no test uses. The next test takes one: to start a process for each takes half of the time. */
+/** Unused pages. The next test takes one, because starting a process for each page takes half of the time. */
 const idlePages: Page[] = []
 
 /** Starts a real browser for the tests of a file. */
@@ -18,11 +18,11 @@ export function withBrowser(): void {
   beforeAll(async () => {
     browser = await launcher.launch({
       executablePath: await chromium.executablePath(),
-      // Without the flags of the package, some of which turn the web's security off.
+      // Not with the flags of the package, some of which disable web security.
       args: [
         '--no-sandbox',
         '--disable-gpu',
-        // Lets a test come by a name as another machine does.
+        // Lets a test use host names, as a different machine does.
         '--host-resolver-rules=MAP *.example.com 127.0.0.1',
       ],
     })
@@ -33,7 +33,7 @@ export function withBrowser(): void {
   })
 }
 
-/** A page with a context of its own, without what an earlier test left in it. */
+/** Takes a page with its own context, without anything from an earlier test. */
 async function takePage(): Promise<Page> {
   const idle = idlePages.pop()
   return idle ?? newPage()
@@ -42,7 +42,7 @@ async function takePage(): Promise<Page> {
 async function newPage(): Promise<Page> {
   if (browser === undefined) throw new Error('withBrowser() has to be called first')
   const context = await browser.newContext({
-    // A colour that is changing has no contrast yet, and a click waits until an element is still.
+    // During an animation, a colour has the wrong contrast, and a click waits.
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   })
@@ -58,17 +58,17 @@ async function leavePage(page: Page): Promise<void> {
   idlePages.push(page)
 }
 
-/** How a page is looked at. */
+/** How a page is displayed. */
 export interface Look {
   readonly width?: number
   readonly colorScheme?: 'light' | 'dark'
-  /** Messages of the console that are not mistakes of the page. */
+  /** Console messages that are not bugs in the page. */
   readonly expected?: RegExp
-  /** Lets the test move the time of the page. No other test gets this page. */
+  /** Lets the test control the clock of the page. No other test gets this page. */
   readonly movesTime?: boolean
 }
 
-/** A receiver that runs until the test ends. */
+/** Starts a receiver that runs until the test ends. */
 export async function startReceiver(options: ReceiverOptions = {}) {
   const receiver = new Receiver({ secret, ...options })
   const { url, port } = await receiver.start()
@@ -86,7 +86,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   return { receiver, url, port, post, send }
 }
 
-/** Opens the page of a receiver. What the browser complains about fails the test. */
+/** Opens the page of a receiver. Errors on the browser's console fail the test. */
 export async function openPage(url: string, look: Look = {}): Promise<Page> {
   const { width = 1_280, colorScheme = 'light', expected = /^$/, movesTime = false } = look
   const page = await (movesTime ? newPage() : takePage())
@@ -113,19 +113,19 @@ export async function openPage(url: string, look: Look = {}): Promise<Page> {
   return page
 }
 
-/** Keeps what a page looked like when its test failed. */
+/** Saves a screenshot of a page whose test failed. */
 async function keepPicture(page: Page, test: string): Promise<void> {
   const name = test.replaceAll(/\W+/g, '-').slice(0, 100)
   const path = fileURLToPath(new URL(`failures/${name}.png`, import.meta.url))
-  // A page that crashed has no picture: what failed is reported all the same.
+  // A crashed page has no screenshot. The failure is reported anyway.
   await page.screenshot({ path }).catch(() => undefined)
 }
 
-/** What axe-core finds wrong with the page as it is. */
+/** Returns the accessibility faults that axe-core finds on the page. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  // Evaluated by the tool, not by the page: its policy stays as it is.
+  // Playwright evaluates it, not the page, whose content security policy stays as it is.
   if (await page.evaluate<boolean>('globalThis.axe === undefined')) await page.evaluate(axe.source)
-  // Listing all elements that are right takes three quarters of the time.
+  // Listing the correct elements would take three quarters of the time.
   const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
@@ -136,14 +136,17 @@ const looks = [
   { colorScheme: 'light', width: 3_840 },
 ] as const
 
-/** What is wrong with the page as it is, light and dark, from 320 px to 4K: what axe-core finds, and overflow. */
+/**
+ * Returns the faults of the page in light and dark, from 320 px to 4K: those that axe-core finds, and
+ * overflow.
+ */
 export async function faultsOfEveryLook(page: Page): Promise<readonly string[]> {
   const before = page.viewportSize()
   const faults: string[] = []
   for (const { colorScheme, width } of looks) {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize({ width, height: 720 })
-    // At 4K it is the same as at 1,280 px, with more room.
+    // At 4K, the page is the same as at 1,280 px, with more space.
     const found = width > 2_000 ? [] : [...(await accessibilityFaults(page))]
     const overflow = await page.evaluate<number>(
       'document.documentElement.scrollWidth - innerWidth',

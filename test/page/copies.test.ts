@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 
-/** The arguments and the input that a shell gives to curl. */
+/** Returns the arguments and the input that a shell passes to curl. */
 async function asCurlSeesIt(command: string): Promise<{ args: string[]; input: string }> {
   const folder = await temporaryFolder()
   const program = `#!${process.execPath}
@@ -46,7 +46,7 @@ test.skipIf(process.platform === 'win32').each([
 })
 
 test.each(['//evil.example.com/x', 'http://evil.example.com/x'])(
-  'the path %s leads to no other server',
+  'the path %s does not lead to a different server',
   (path) => {
     const record = { path, method: 'POST', headers: { host: 'evil.example.com' }, rawBase64: '' }
     const command = curlCommand(record as never, 'http://127.0.0.1:4100')
@@ -54,7 +54,7 @@ test.each(['//evil.example.com/x', 'http://evil.example.com/x'])(
   },
 )
 
-test.skipIf(process.platform === 'win32')('bytes that are no text go through base64', async () => {
+test.skipIf(process.platform === 'win32')('bytes that are not text go through base64', async () => {
   await using receiver = new Receiver()
   const { url } = await receiver.start()
   const bytes = Buffer.from([0xff, 0, 0x41])
@@ -63,7 +63,7 @@ test.skipIf(process.platform === 'win32')('bytes that are no text go through bas
   expect(Buffer.from(input, 'base64')).toEqual(bytes)
 })
 
-/** The record of a webhook that a receiver got. */
+/** Returns the record of a webhook that a receiver got. */
 async function recordOf(body: object, headers: Readonly<Record<string, string>> = {}) {
   await using receiver = new Receiver({ secret: 'not-a-real-secret' })
   const { url } = await receiver.start()
@@ -94,7 +94,7 @@ test('a fixture is the body', async () => {
   expect(JSON.parse(fixtureText(record))).toEqual(body)
 })
 
-test('a test expects such a webhook, whatever its messageId is', async () => {
+test('a copied test expects such a webhook, with any messageId', async () => {
   const body = { version: 1, type: 'track', userId: 'u_1', event: 'Paid', properties: { a: [1] } }
   const { record } = await recordOf({ ...body, messageId: 'm_1', context: { ip: '192.0.2.1' } })
   const text = testText(record)

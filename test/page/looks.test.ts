@@ -16,7 +16,7 @@ async function check(page: Page, state: string): Promise<void> {
   expect(await faultsOfEveryLook(page), state).toEqual([])
 }
 
-test('the list of a receiver is right in every look and state', async () => {
+test('the list of a receiver has no faults in any look or state', async () => {
   const { url, send, receiver } = await startReceiver()
   const page = await openPage(url, { expected: /ERR_|Failed to load/ })
   await page.getByText('Waiting for webhooks').waitFor()
@@ -44,7 +44,7 @@ test('the list of a receiver is right in every look and state', async () => {
   await check(page, 'not connected')
 })
 
-test('narrow rows cut neither the type nor how forwarding ended', async () => {
+test('narrow rows shorten neither the type nor the result of forwarding', async () => {
   const forwardTo = [{ type: null, url: await unreachableUrl() }]
   const { url, send, post } = await startReceiver({ forwardTo })
   await post('{"no json')
@@ -64,7 +64,7 @@ test('narrow rows cut neither the type nor how forwarding ended', async () => {
   }
 })
 
-test('a request of a receiver is right in every look and state', async () => {
+test('a request of a receiver has no faults in any look or state', async () => {
   const endpoint = await TestEndpoint.start({ status: 500, body: long })
   const { url, send, post, receiver } = await startReceiver({
     forwardTo: [{ type: null, url: endpoint.url }],
@@ -95,7 +95,7 @@ test('a request of a receiver is right in every look and state', async () => {
   await check(page, 'failed')
 })
 
-test('dialogs and panels of a receiver are right in every look', async () => {
+test('dialogs and panels of a receiver have no faults in any look', async () => {
   const { url, send, post } = await startReceiver()
   const body = JSON.stringify({ version: 1, ...paid })
   await send({ ...paid, properties: { [long]: long } })
@@ -120,7 +120,7 @@ test('dialogs and panels of a receiver are right in every look', async () => {
   }
 })
 
-test('every view of a service is right in every look', async () => {
+test('every view of a service has no faults in any look', async () => {
   const { page, track } = await openService()
   await track('m_3', undefined, { event: 7 })
   await check(page, 'Overview')
@@ -141,7 +141,7 @@ test('every view of a service is right in every look', async () => {
   await check(page, 'a delivery')
 })
 
-test('a service without anything, one that reads and one that is gone are right in every look', async () => {
+test('an empty service, one that loads and one that is gone have no faults in any look', async () => {
   const { link, service } = await startService([200], { destinations: [] })
   const page = await openPage(link(), { expected: /ERR_|Failed to load/ })
   await page.getByText('Nothing is wrong').waitFor()
@@ -168,7 +168,7 @@ test('a service without anything, one that reads and one that is gone are right 
   await check(page, 'gone')
 })
 
-test('long texts of a service are right in every look', async () => {
+test('long texts of a service cause no faults in any look', async () => {
   const { track, settled, link } = await startService([{ status: 404, body: long }])
   await track(long.slice(0, 200), undefined, { userId: long.slice(0, 200), event: long })
   await expect.poll(() => settled.length).toBe(1)

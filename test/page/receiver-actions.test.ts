@@ -42,7 +42,7 @@ describe('changes', () => {
   })
 })
 
-test('a wrong signature leads to a handler that verifies, in eight languages', async () => {
+test('a wrong signature leads to a correct handler, in eight languages', async () => {
   const { url, post } = await startReceiver()
   const body = JSON.stringify(paid)
   const digest = createHmac('sha256', secret).update(body).digest('hex')
@@ -64,7 +64,7 @@ test('a wrong signature leads to a handler that verifies, in eight languages', a
 describe('the application that requests are forwarded to', () => {
   const evil = '<img src=x onerror=alert(1)>\u202ejavascript:alert(2)'
 
-  test('is shown beside the request: its status, headers, body and time', async () => {
+  test('has its answer shown with the request: status, headers, body and time', async () => {
     const headers = { 'x-request-id': 'req_7', 'x-evil': '<script>alert(3)</script>' }
     const endpoint = await TestEndpoint.start({ status: 500, headers, body: evil })
     const { url, send } = await startReceiver({ forwardTo: [{ type: null, url: endpoint.url }] })
@@ -84,7 +84,7 @@ describe('the application that requests are forwarded to', () => {
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
-  test('gets advice where it refuses a valid signature', async () => {
+  test('causes advice if it refuses a valid signature', async () => {
     const endpoint = await TestEndpoint.start({ status: 401 })
     const { url, post, send } = await startReceiver({
       forwardTo: [{ type: null, url: endpoint.url }],
@@ -102,7 +102,7 @@ describe('the application that requests are forwarded to', () => {
     await advice.getByRole('button', { name: 'Show a handler that verifies' }).waitFor()
   })
 
-  test('that does not answer says why', async () => {
+  test('that does not answer causes an explanation', async () => {
     const endpoint = await TestEndpoint.start()
     await endpoint.close()
     const { url, send } = await startReceiver({ forwardTo: [{ type: null, url: endpoint.url }] })
@@ -134,7 +134,7 @@ describe('the payload', () => {
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
-  test('gives conditions, and the list is filtered by them', async () => {
+  test('offers conditions that filter the list', async () => {
     const { url, send } = await startReceiver()
     await send({ ...paid, properties: { 'Company "Size"': 3, list: [{ sku: 'a *' }] } })
     await send(paid)
@@ -172,7 +172,7 @@ test.each([
 })
 
 describe('the next answer', () => {
-  test('can wait, and is undone', async () => {
+  test('can be delayed, and undone', async () => {
     const { url, send, receiver } = await startReceiver()
     const page = await openPage(url, { expected: /400/ })
     const set = async (delay: string): Promise<void> => {
@@ -195,7 +195,7 @@ describe('the next answer', () => {
 })
 
 describe('the plan of answers', () => {
-  test('is set, followed and shown', async () => {
+  test('can be set, is followed and shown', async () => {
     const { url, send } = await startReceiver()
     const page = await openPage(url)
     await page.getByRole('button', { name: 'Next answer' }).click()
@@ -217,7 +217,7 @@ describe('the plan of answers', () => {
     expect(await send(paid)).toBe(200)
   })
 
-  test('says where it cannot be read, and keeps the one before', async () => {
+  test('shows a mistake, and keeps the previous plan', async () => {
     const { url, send } = await startReceiver({ respond: 201 })
     const page = await openPage(url, { expected: /400/ })
     await page.getByRole('button', { name: 'Next answer' }).click()
@@ -231,7 +231,7 @@ describe('the plan of answers', () => {
 describe('expectations', () => {
   const list = (page: Page) => page.getByRole('list', { name: 'Expectations' })
 
-  test('are made of an event or of a text, and change as webhooks arrive', async () => {
+  test('are created from an event or a text, and change as webhooks arrive', async () => {
     const { url, send, receiver } = await startReceiver()
     const judged = receiver.judge('type:group', { timeoutMs: Infinity })
     await send(paid)
@@ -260,7 +260,7 @@ describe('expectations', () => {
     await judged
   })
 
-  test('say that nothing is expected, what cannot be read, and that the time is over', async () => {
+  test('show that there are none, mistakes in their text, and that their time is over', async () => {
     const { url } = await startReceiver()
     const page = await openPage(url, { expected: /400/ })
     await page.getByRole('button', { name: 'Expectations' }).click()
@@ -306,7 +306,7 @@ describe('a capture', () => {
     await page.locator('body').dispatchEvent('drop', { dataTransfer })
   }
 
-  test('that is dropped is shown, filtered and resent from, and then the live list again', async () => {
+  test('that is dropped is shown, filtered and resent from, until the live list returns', async () => {
     const first = await startReceiver()
     await first.send({ ...paid, userId: 'u_captured' })
     await first.send({ type: 'page', userId: 'u_captured' })
@@ -336,7 +336,7 @@ describe('a capture', () => {
     expect(await page.getByText('Showing').count()).toBe(0)
   })
 
-  test('without a request says so, and one can be chosen and saved', async () => {
+  test('without requests says so, and can be chosen and saved', async () => {
     const { url, send } = await startReceiver()
     await send(paid)
     const page = await openPage(url)
@@ -352,7 +352,7 @@ describe('a capture', () => {
   })
 })
 
-test('everything says that the receiver is gone', async () => {
+test('every part of the page says that the receiver is gone', async () => {
   const { url, send, receiver } = await startReceiver()
   await send(paid)
   const page = await openPage(url, { expected: /ERR_|Failed to load/ })
@@ -378,14 +378,14 @@ test('every panel fits into 320 px', async () => {
   }
 })
 
-test('by a name of the network the link with the token opens the page, and nothing else does', async () => {
+test('with a host name, only the link with the token opens the page', async () => {
   const { receiver, port, send } = await startReceiver({ host: '0.0.0.0' })
   const { pageToken } = await receiver.start()
   const url = `http://devbox.example.com:${port}`
   const refused = await openPage(url, { expected: /403/ })
   await refused.getByText('host_not_allowed').waitFor()
   const page = await openPage(`${url}/_evroute/?token=${pageToken}`, {
-    // Plain HTTP by a name: the browser says that this header is of no use there.
+    // Over plain HTTP with a host name, the browser reports that it ignores this header.
     expected: /Cross-Origin-Opener-Policy/,
   })
   await page.getByText('Live').waitFor()
@@ -394,7 +394,7 @@ test('by a name of the network the link with the token opens the page, and nothi
   await page.getByRole('option').click()
   await page.getByRole('button', { name: 'Resend', exact: true }).click()
   await page.getByText('Resent #1 without changes: the answer is 200.').waitFor()
-  // A browser lets pages of such a name copy nothing.
+  // Browsers do not let such a page write to the clipboard.
   await page.getByRole('button', { name: 'Copy as curl' }).click()
   await page.getByRole('textbox', { name: 'curl command' }).waitFor()
 })

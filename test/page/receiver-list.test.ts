@@ -5,7 +5,7 @@ withBrowser()
 
 const paid = { type: 'track', userId: 'u_1', event: 'Order Paid', properties: { total: 39.95 } }
 
-test('the list is filtered by a match, and says where one cannot be read', async () => {
+test('the list is filtered by a match expression, and shows a mistake in it', async () => {
   const { url, send } = await startReceiver()
   await send(paid)
   await send({ type: 'page', userId: 'u_1' })
@@ -86,7 +86,7 @@ test('the filter finds the texts of payloads and the words of rows, as they are 
   }
 })
 
-test('the list shows only failures, pauses, and is cleared and shown again', async () => {
+test('the list can show only failures, pause, be cleared and be restored', async () => {
   const { url, send, post } = await startReceiver()
   await send(paid)
   await post('{"no json', {})
@@ -131,7 +131,7 @@ test('the list shows only failures, pauses, and is cleared and shown again', asy
   await expect.poll(() => rows.count()).toBe(1)
 })
 
-test('a link keeps the filter and the selected request, and Back returns to the ones before', async () => {
+test('a link keeps the filter and the selected request, and Back returns to the previous ones', async () => {
   const { url, send } = await startReceiver()
   for (let index = 1; index <= 3; index++) await send({ ...paid, userId: `u_${index}` })
   await send({ type: 'page', userId: 'u_4' })
@@ -167,7 +167,7 @@ test('a link keeps the filter and the selected request, and Back returns to the 
   await page.getByText('The link to request #1 is no longer valid').waitFor()
 })
 
-test('two requests are compared, with the mouse and with the keyboard', async () => {
+test('two requests can be compared, with the mouse and with the keyboard', async () => {
   const { url, send } = await startReceiver()
   await send(paid)
   await send({ ...paid, userId: 'u_2' })
@@ -195,7 +195,7 @@ test('two requests are compared, with the mouse and with the keyboard', async ()
   await comparison.getByText('#3 compared with #1').waitFor()
 })
 
-test('the list shows a crowd up to its last request', async () => {
+test('the list shows a burst up to its last request', async () => {
   const { url, send } = await startReceiver()
   const page = await openPage(url)
   await page.getByText('Waiting for webhooks').waitFor()
@@ -205,7 +205,7 @@ test('the list shows a crowd up to its last request', async () => {
   expect(await newest.getAttribute('aria-setsize')).toBe('400')
 })
 
-test('the list says of a crowd what the receiver no longer keeps, and shows which of it failed', async () => {
+test('the list says after a burst what the receiver no longer keeps, and shows which requests failed', async () => {
   const { url, send, post } = await startReceiver({ eventsMax: 100 })
   await post(JSON.stringify(paid), { 'x-signature': 'wrong' })
   for (let index = 0; index < 99; index++) await send(paid)

@@ -6,7 +6,7 @@ withBrowser()
 const paid = { type: 'track', userId: 'u_1', event: 'Order Paid', properties: { total: 39.95 } }
 
 describe('a notice', () => {
-  test('closes after its time, which stands still while the pointer or the focus is on it', async () => {
+  test('closes after its time, which pauses while the pointer or the focus is on it', async () => {
     const { url, send } = await startReceiver()
     await send(paid)
     const page = await openPage(url, { movesTime: true })
@@ -33,7 +33,7 @@ describe('a notice', () => {
     expect(await notice.count()).toBe(0)
   })
 
-  test('closes when a person acts on it, and has the look of a failure for an answer of 5xx', async () => {
+  test('closes when it is used, and looks like a failure for a 5xx answer', async () => {
     const { url, send, receiver } = await startReceiver()
     await send(paid)
     receiver.respond(503)
@@ -48,7 +48,7 @@ describe('a notice', () => {
     await page.getByRole('heading', { name: '#2' }).waitFor()
   })
 
-  test('about the next answer closes once a webhook got it', async () => {
+  test('about the next answer closes once a webhook has got that answer', async () => {
     const { url, send } = await startReceiver()
     const page = await openPage(url)
     await page.getByRole('button', { name: 'Next answer' }).click()

@@ -7,7 +7,7 @@ withBrowser()
 
 const paid = { type: 'track', userId: 'u_1', event: 'Order Paid', properties: { total: 39.95 } }
 
-/** A webhook that was signed with another digest. */
+/** A webhook that was signed with a different digest. */
 function signedWrongly(call: object): readonly [body: string, headers: Record<string, string>] {
   const body = JSON.stringify({ version: 1, ...call })
   return [body, { 'x-signature': createHmac('sha256', secret).update(body).digest('hex') }]
@@ -79,7 +79,7 @@ describe('the list', () => {
     await expect.poll(() => selected.isVisible()).toBe(true)
   })
 
-  test('says that the receiver is gone, and starts again with the next one', async () => {
+  test('says that the receiver is gone, and continues with the next one', async () => {
     const first = await startReceiver()
     await first.send(paid)
     const page = await openPage(first.url, { expected: /ERR_|Failed to load/ })
@@ -114,7 +114,7 @@ describe('a request', () => {
     expect(await text()).toContain('{"version":1,"type":"track"')
   })
 
-  test('gives no arrow to an object or a list without members', async () => {
+  test('has no arrow for an object or a list without members', async () => {
     const { url, send } = await startReceiver()
     await send({ ...paid, properties: { none: {}, list: [], some: { a: 1 } } })
     const page = await openPage(url)
@@ -129,7 +129,7 @@ describe('a request', () => {
     ])
   })
 
-  test('says where its tree cannot show what arrived', async () => {
+  test('says where the tree cannot show what arrived', async () => {
     const { url, post } = await startReceiver()
     const [body] = signedWrongly(paid)
     await post(body, {})
@@ -163,7 +163,7 @@ describe('a request', () => {
     await page.getByRole('option').click()
     const note = page.getByRole('note')
     await page.getByText('Arrived').waitFor()
-    // Nothing is configured to which it could be passed on.
+    // No target is configured to which it could be forwarded.
     expect(await page.getByText('Passed on').count()).toBe(0)
     expect(await note.innerText()).toMatch(
       /different secret[^]*Check that the sender has the secret/,
@@ -174,7 +174,7 @@ describe('a request', () => {
     expect(resent?.rawBody.toString()).toBe(body)
   })
 
-  test('shows its signature whole at 320 px, beside a repeat and a forward', async () => {
+  test('shows the whole signature at 320 px, also with a repeat and a forward', async () => {
     const { url: target } = await startReceiver()
     const forwardTo = [{ type: null, url: `${target}/a-long-path-of-an-application` }]
     const { url, send } = await startReceiver({ forwardTo })
@@ -201,7 +201,7 @@ describe('a request', () => {
     await page.getByText('000000  ff 00 41').waitFor()
   })
 
-  test('is resent as it was', async () => {
+  test('is resent unchanged', async () => {
     const { url, send, receiver } = await startReceiver()
     await send(paid)
     const page = await openPage(url)
@@ -239,7 +239,7 @@ describe('a request', () => {
     expect(receiver.events[1]?.rawBody.toString()).toContain(',\n"userId"')
   })
 
-  test('is edited and sent to another server', async () => {
+  test('is edited and sent to a different server', async () => {
     const { url, send, receiver } = await startReceiver()
     const other = await startReceiver()
     await send(paid)
@@ -268,7 +268,7 @@ describe('a request', () => {
     expect(copied).toContain(`u_'\\''1`)
   })
 
-  test('that comes next is answered as planned, once', async () => {
+  test('gets the answer that is set for the next one, once', async () => {
     const { url, send } = await startReceiver()
     const page = await openPage(url)
     await page.getByRole('button', { name: 'Next answer' }).click()
@@ -314,7 +314,7 @@ describe('a hostile payload', () => {
     expect(await page.locator('[href*="javascript:"], [src*="javascript:"]').count()).toBe(0)
   })
 
-  test('that runs from right to left turns only itself around', async () => {
+  test('with right-to-left text reverses only itself', async () => {
     const { url, send } = await startReceiver()
     const hebrew = '\u05e9\u05dc\u05d5\u05dd'
     await send({ type: 'identify', userId: 'u_1', traits: { [hebrew]: hebrew } })
@@ -332,7 +332,7 @@ describe('a hostile payload', () => {
     ['a string of 1 MB', { text: 'x'.repeat(999_000) }],
     ['100,000 keys', Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [i, 0]))],
     ['400 levels', JSON.parse(`${'{"a":'.repeat(400)}1${'}'.repeat(400)}`) as object],
-  ])('of %s is shown in part, and the page goes on', async (_name, properties) => {
+  ])('of %s is shown in part, and the page keeps working', async (_name, properties) => {
     const { url, send } = await startReceiver()
     expect(await send({ ...paid, properties })).toBe(200)
     const page = await openPage(url)
@@ -343,7 +343,7 @@ describe('a hostile payload', () => {
     await page.getByText('the answer is 200').waitFor()
   })
 
-  test('that is nested 4,000 levels deep is told as no webhook', async () => {
+  test('that is nested 4,000 levels deep is reported as not a webhook', async () => {
     const { url, post } = await startReceiver()
     await post('['.repeat(4_000) + ']'.repeat(4_000))
     const page = await openPage(url)
@@ -352,8 +352,8 @@ describe('a hostile payload', () => {
   })
 })
 
-describe('for everybody', () => {
-  test('the keyboard alone leads from a new webhook to its resend', async () => {
+describe('accessibility', () => {
+  test('lets the keyboard alone lead from a new webhook to its resend', async () => {
     const { url, send, receiver } = await startReceiver()
     const page = await openPage(url)
     await page.getByText('Waiting for webhooks').waitFor()

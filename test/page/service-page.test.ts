@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
 import { gate } from '../support/gate.ts'
-import { goTo, openService, readAgain, startService, token } from './service.ts'
+import { goTo, openService, afterRefresh, startService, token } from './service.ts'
 
 withBrowser()
 
 describe('signing in', () => {
-  test('a link opens the page once; then the admin token does', async () => {
+  test('a link opens the page only once, and then the admin token does', async () => {
     const { link } = await startService([200])
     const once = link()
     const first = await openPage(once)
@@ -70,7 +70,7 @@ describe('the overview', () => {
     const page = await openPage(link())
     const problems = page.getByRole('list', { name: 'What is wrong' })
     await expect
-      .poll(() => problems.innerText(), readAgain)
+      .poll(() => problems.innerText(), afterRefresh)
       .toMatch(/crm: .* refuses webhooks: answered 404, 10 times\.[^]*Since .*\d m?s ago\)/)
     expect(await problems.innerText()).toContain('then retry the failed deliveries')
     expect(await accessibilityFaults(page)).toEqual([])
@@ -103,10 +103,12 @@ describe('destinations', () => {
     await goTo(page, 'Overview')
     await page.getByText('Retrying 1 delivery.').waitFor({ state: 'detached' })
     await goTo(page, 'Destinations')
-    await expect.poll(() => crm.innerText(), readAgain).toMatch(/0 pending, 2 delivered, 0 failed/)
+    await expect
+      .poll(() => crm.innerText(), afterRefresh)
+      .toMatch(/0 pending, 2 delivered, 0 failed/)
   })
 
-  test('show their filter, their rate, and how long the backlog takes at it', async () => {
+  test('show their filter, their rate, and how long the backlog takes at that rate', async () => {
     const { document, endpoint, reconfigure, track, settled, link } = await startService([200])
     const crm = { id: 'crm', type: 'Webhooks', sources: ['website'], filter: 'event:"Order *"' }
     const endpoints = [{ url: endpoint.url, rate: '1/m' }]
@@ -119,7 +121,7 @@ describe('destinations', () => {
     const shown = page.getByRole('region', { name: 'Destination crm' })
     await shown.getByText('event:"Order *"').waitFor()
     await expect
-      .poll(() => shown.innerText(), readAgain)
+      .poll(() => shown.innerText(), afterRefresh)
       .toContain('at most 1/m: 2 pending deliveries take at least 2 min')
   })
 
@@ -157,7 +159,7 @@ describe('destinations', () => {
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
-  test('that are none say so', async () => {
+  test('show a message if there are none', async () => {
     const { link } = await startService([200], { destinations: [] })
     const page = await openPage(link())
     await page.getByText('Nothing is wrong').waitFor()
@@ -167,7 +169,7 @@ describe('destinations', () => {
 })
 
 describe('deliveries', () => {
-  test('are filtered, and the filter stands in the address', async () => {
+  test('are filtered, and the address contains the filter', async () => {
     const { page } = await openService()
     await goTo(page, 'Deliveries')
     const rows = page.getByRole('row')
@@ -197,7 +199,7 @@ describe('deliveries', () => {
     await expect.poll(() => rows.count()).toBe(2)
   })
 
-  test('say what is wrong with a condition, which stays while the page reads', async () => {
+  test('show what is wrong with a condition, which stays while the page refreshes', async () => {
     const { page } = await openService({ expected: /400/ })
     const reading = gate()
     await page.route('**/v1/destinations', async (route) => {
@@ -212,7 +214,7 @@ describe('deliveries', () => {
     await page.getByText('since: Cannot use "yesterday"').waitFor()
   })
 
-  test('are turned page by page, and all that match are discarded', async () => {
+  test('are shown page by page, and all matching ones are discarded', async () => {
     const { track, link, warnings } = await startService([503])
     for (let count = 0; count < 60; count += 1) await track(`m_${count}`)
     // From now on they wait.
@@ -235,7 +237,7 @@ describe('deliveries', () => {
     await page.getByRole('cell', { name: 'discarded' }).first().waitFor()
   })
 
-  test('that wait are counted before their destination is disabled and enabled', async () => {
+  test('that wait are counted before their destination is disabled or enabled', async () => {
     const { track, link, warnings } = await startService([503])
     for (let count = 0; count < 12; count += 1) await track(`m_${count}`)
     await expect.poll(() => JSON.stringify(warnings)).toContain('an endpoint is down')
@@ -295,12 +297,12 @@ describe('a delivery', () => {
     await story.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
     await page.getByText('Retrying 1 delivery.').waitFor()
-    await expect.poll(() => story.innerText(), readAgain).toContain('✓ delivered')
+    await expect.poll(() => story.innerText(), afterRefresh).toContain('✓ delivered')
     await expect.poll(() => requests.innerText()).toMatch(/200[^]*by hand/)
     expect(endpoint.requests).toHaveLength(3)
   })
 
-  test('that waits says when it is tried next, and is discarded', async () => {
+  test('that waits shows when it is tried next, and is discarded', async () => {
     const { track, link, endpoint } = await startService([
       { status: 503, body: '<script>alert(1)</script>\u202e' },
     ])
@@ -314,21 +316,21 @@ describe('a delivery', () => {
       .poll(async () => {
         await page.getByRole('button', { name: 'Refresh' }).click()
         return row.innerText()
-      }, readAgain)
+      }, afterRefresh)
       .toMatch(/pending[^]*status_503/)
     await row.getByRole('link').click()
     const story = page.getByRole('article')
     await expect
-      .poll(() => story.innerText(), readAgain)
+      .poll(() => story.innerText(), afterRefresh)
       .toMatch(/503[^]*\) attempt 1, will be retried[^]*Next attempt .*in \d+ s/)
     expect(await story.innerText()).toMatch(/Retried until\s.*\(in 3 h 59 min\)/)
-    // The answer of the last request that failed is open.
+    // The answer to the last failed request is open.
     await story.getByText('<script>alert(1)</script>\\u202e').waitFor()
     await story.getByRole('button', { name: 'Discard' }).click()
     await page.getByText('The deliveries fail without being sent').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
     await page.getByText('Discarded 1 delivery.').waitFor()
-    await expect.poll(() => story.innerText(), readAgain).toMatch(/✗ failed[^]*discarded/)
+    await expect.poll(() => story.innerText(), afterRefresh).toMatch(/✗ failed[^]*discarded/)
   })
 
   test('that does not exist says so', async () => {
@@ -338,8 +340,8 @@ describe('a delivery', () => {
   })
 })
 
-describe('for everybody', () => {
-  test('the keyboard alone leads from the overview to the retry of a delivery', async () => {
+describe('accessibility', () => {
+  test('lets the keyboard alone lead from the overview to the retry of a delivery', async () => {
     const { page, endpoint } = await openService()
     const tabTo = async (name: string | RegExp): Promise<void> => {
       const matches = (text: string): boolean =>
@@ -365,7 +367,7 @@ describe('for everybody', () => {
     await expect.poll(() => endpoint.requests.length).toBe(3)
   })
 
-  test('a service that is gone says so', async () => {
+  test('the page says that the service is gone', async () => {
     const { page, service } = await openService({ expected: /ERR_|Failed to load/ })
     await service.close()
     await goTo(page, 'Deliveries')

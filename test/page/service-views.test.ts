@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
-import { goTo, openService, readAgain, startService } from './service.ts'
+import { goTo, openService, afterRefresh, startService } from './service.ts'
 
 withBrowser()
 
 describe('the ledger', () => {
-  test('is a picture that balances, and is compared with the rows of the store', async () => {
+  test('is shown as a diagram that balances, and is compared with the rows of the store', async () => {
     const { page } = await openService()
     expect(await page.getByText('✓ It balances.').count()).toBe(1)
     await goTo(page, 'Ledger')
@@ -18,7 +18,7 @@ describe('the ledger', () => {
     await page.getByText('✓ The ledger agrees with the 2 rows in the store.').waitFor()
   })
 
-  test('says where it does not balance', async () => {
+  test('shows where it does not balance', async () => {
     const { page } = await openService()
     const change = async (path: string, changeOf: (answer: object) => object): Promise<void> => {
       await page.route(`**/v1/${path}`, async (route) => {
@@ -49,7 +49,7 @@ describe('the ledger', () => {
 })
 
 describe('sources', () => {
-  test('show what was rejected and why, and how a program is set up', async () => {
+  test('show what was rejected and why, and how to set up a program', async () => {
     const { page, track } = await openService()
     const messageId = '<img src=x onerror=alert(1)>\u202e'
     await track(messageId, undefined, { event: 7 })
@@ -110,7 +110,7 @@ describe('audiences', () => {
 })
 
 describe('deletions', () => {
-  test('are asked for after a confirmation, and listed with their state', async () => {
+  test('are requested after a confirmation, and listed with their state', async () => {
     const { page } = await openService()
     await goTo(page, 'Deletions')
     await page.getByText('There is no deletion request.').waitFor()
@@ -126,7 +126,7 @@ describe('deletions', () => {
       await goTo(page, 'Deletions')
       return row.innerText()
     }
-    await expect.poll(readRow, readAgain).toMatch(/FINISHED\s+2\s+2/)
+    await expect.poll(readRow, afterRefresh).toMatch(/FINISHED\s+2\s+2/)
   })
 })
 
@@ -149,7 +149,7 @@ describe('a replay', () => {
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
-  test('is not offered where nothing is archived', async () => {
+  test('is not offered if nothing is archived', async () => {
     const { page } = await openService()
     await goTo(page, 'Replay')
     await page.getByText('No source has an archive.').waitFor()

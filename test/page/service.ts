@@ -6,7 +6,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 
 export { token }
 
-/** A service with deliveries that an endpoint took, refused, or has to be asked for again. */
+/** Starts a service with deliveries that an endpoint accepted or refused, or that are retried. */
 export async function startService(
   answers: Parameters<typeof TestEndpoint.start>,
   given: Parameters<typeof documentFor>[1] = {},
@@ -19,17 +19,17 @@ export async function startService(
     ...running,
     endpoint,
     document,
-    /** The page, before anyone signed in. */
+    /** The URL of the page, without a session. */
     page: `${admin ?? ''}/_evroute/`,
-    /** A link that opens it once. */
+    /** Returns a link that opens the page once. */
     link: (): string => running.service.signInLink() ?? '',
   }
 }
 
-/** The page reads again every few seconds. */
-export const readAgain = { timeout: 15_000 }
+/** The page refreshes every few seconds. */
+export const afterRefresh = { timeout: 15_000 }
 
-/** A service whose endpoint took `m_1` and refused `m_2`, and its page in a browser that is signed in. */
+/** Opens the page of a service whose endpoint accepted `m_1` and refused `m_2`, signed in. */
 export async function openService(look?: Parameters<typeof openPage>[1]) {
   const running = await startService([[200, 404, 200]])
   const { track, settled, link } = running

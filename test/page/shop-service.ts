@@ -6,7 +6,10 @@ const minuteMs = 60_000
 const minutes = 40
 const writeKey = 'wk_example'
 
-/** A service of a fictional shop that worked for a while: one endpoint takes webhooks, one answers 503 by now. */
+/**
+ * Starts the service of a fictional shop that has worked for a while: one endpoint accepts webhooks, one now
+ * answers 503.
+ */
 export async function openShop(): Promise<AsyncDisposable & Pick<Service, 'signInLink'>> {
   const crm = new Receiver()
   const mail = new Receiver()

@@ -6,7 +6,7 @@ import { Receiver } from '../../src/receiver/index.ts'
 import { signBody } from '../../src/webhook/index.ts'
 import { openShop } from './shop-service.ts'
 
-/** Takes the pictures of the documentation from the page as it is built, with webhooks of a fictional shop. */
+/** Takes the screenshots for the documentation from the built page, with webhooks of a fictional shop. */
 
 const secret = 'not-a-real-secret'
 await using receiver = new Receiver({ secret, port: 4100 })

@@ -1,8 +1,8 @@
 import chromium from '@sparticuz/chromium'
 
 /**
- * Unpacks the browser before any test file runs. Two files that unpack it at the same time write one
- * program, and neither can start it meanwhile.
+ * Unpacks the browser before any test file runs. If two files unpacked it at the same time, neither could
+ * start it.
  */
 export async function setup(): Promise<void> {
   await chromium.executablePath()

@@ -12,6 +12,6 @@ test.each([
   [undefined, {}, false],
   ['127.0.0.1', { 'x-forwarded-for': '192.0.2.1' }, false],
   ['::1', { forwarded: 'for=192.0.2.1' }, false],
-])('a request of %s with %j: %s', (remoteAddress, headers, isLocal) => {
+])('whether a request from %s with %j is local: %s', (remoteAddress, headers, isLocal) => {
   expect(isLocalRequest(remoteAddress, headers)).toBe(isLocal)
 })

@@ -31,7 +31,7 @@ function seqs(events: readonly ReceivedEvent[]): readonly number[] {
   return events.map(({ seq }) => seq)
 }
 
-/** A receiver whose clock only moves when the test advances it. */
+/** Starts a receiver whose clock moves only when the test advances it. */
 async function startStill() {
   const clock = new WatchedClock(0)
   return { clock, ...(await start({ runtime: createRuntime({ clock }) })) }

@@ -20,7 +20,7 @@ import {
 
 const to = (url: string): readonly ForwardTarget[] => [{ type: null, url }]
 
-/** A receiver that forwards everything to an endpoint. */
+/** Starts a receiver that forwards everything to an endpoint. */
 async function forwarding(plan: Plan = 200, options: ReceiverOptions = {}) {
   const endpoint = await TestEndpoint.start(plan)
   return { endpoint, ...(await start({ forwardTo: to(endpoint.url), ...options })) }
@@ -32,9 +32,9 @@ describe('a request that must not be forwarded', () => {
   const own = (url: string) => ({ origin: new URL(url).origin })
 
   test.each([
-    ['from a web page of another origin', page, 'foreign_origin'],
-    ['from a web page whose name leads here', rebound, 'foreign_origin'],
-    ['through a tunnel, under its name', { host: 'tunnel.example.com' }, null],
+    ['from a web page of a different origin', page, 'foreign_origin'],
+    ['from a web page whose name resolves to this machine', rebound, 'foreign_origin'],
+    ["through a tunnel, with the tunnel's host name", { host: 'tunnel.example.com' }, null],
   ])('%s', async (_, headers, withheld) => {
     const { endpoint, url, receiver } = await forwarding()
     expect(await post(url, trackBody, headers)).toMatchObject({ status: 200 })
@@ -206,7 +206,7 @@ describe('forwarding', () => {
   })
 
   test.each([
-    ['is not there', undefined, 'ECONNREFUSED'],
+    ['does not exist', undefined, 'ECONNREFUSED'],
     ['closes the connection', 'hang-up', 'connection_closed'],
     ['resets it', 'reset', 'ECONNRESET'],
     ['talks nonsense', 'malformed', 'malformed_answer'],
@@ -237,7 +237,7 @@ describe('forwarding', () => {
     expect((await post(url, trackBody)).status).toBe(200)
   })
 
-  test('opens a new connection each time: a restarted application leaves dead ones', async () => {
+  test('opens a new connection each time, because a restarted application leaves dead ones', async () => {
     const { endpoint, url } = await forwarding()
     await post(url, trackBody)
     await post(url, trackBody)
@@ -246,7 +246,7 @@ describe('forwarding', () => {
 })
 
 describe('forwarding is refused or ended', () => {
-  test('with 508 where receivers forward in a circle', async () => {
+  test('with 508 if receivers forward in a circle', async () => {
     const port = new URL(await unreachableUrl()).port
     const second = await start({ forwardTo: to(`http://127.0.0.1:${port}`), forwardTimeoutMs: 0 })
     const first = await start({

@@ -68,9 +68,9 @@ describe('a webhook', () => {
   })
 
   test.each([
-    ['the type of a form', { 'content-type': 'application/x-www-form-urlencoded' }],
-    ['an encoding that is not true', { 'content-encoding': 'gzip' }],
-    ['an encoding that nobody knows', { 'content-encoding': 'mystery' }],
+    ['the content type of a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['a wrong Content-Encoding', { 'content-encoding': 'gzip' }],
+    ['an unknown Content-Encoding', { 'content-encoding': 'mystery' }],
   ])('is read with %s', async (_name, headers) => {
     const { receiver, url } = await start()
     expect((await post(url, trackBody, headers)).status).toBe(200)

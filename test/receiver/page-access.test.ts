@@ -2,7 +2,7 @@ import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { start, trackBody, post } from './requests.ts'
 
-/** A request that looks as if a proxy passed it on from a different machine. */
+/** Sends a request as if a proxy passed it on from a different machine. */
 const elsewhere = { host: 'devbox.example.com:4100', 'x-forwarded-for': '192.0.2.1' }
 
 async function get(url: string, headers: Readonly<Record<string, string>>) {

@@ -49,7 +49,12 @@ describe('readWebhook refuses', () => {
     ['one without a type', '{}', 'no_type', /^The body has no type$/],
     ['one with null for a type', '{"type":null}', 'no_type', /^The body has no type$/],
     ['one with an empty type', '{"type":""}', 'no_type', /^The body has no type$/],
-    ['one of another type', '{"type":"Track"}', 'unknown_type', /^The body's type is "Track", not/],
+    [
+      'one of an unknown type',
+      '{"type":"Track"}',
+      'unknown_type',
+      /^The body's type is "Track", not/,
+    ],
     ['one with a list for a type', '{"type":[]}', 'unknown_type', /^The body's type is an array/],
     ['one with an object for a type', '{"type":{}}', 'unknown_type', /is an object/],
     ['a track without event', '{"type":"track"}', 'no_event', /event/],
@@ -57,12 +62,17 @@ describe('readWebhook refuses', () => {
     ['a track with a number for an event', '{"type":"track","event":5}', 'no_event', /event/],
     ['a group without groupId', '{"type":"group","userId":"u_1"}', 'no_group_id', /groupId/],
     ['an alias without ids', '{"type":"alias"}', 'no_previous_id', /"Previous ID"/],
-    ['an alias without a user', '{"type":"alias","Previous ID":"a"}', 'no_user_id', /"User ID"/],
-    ['an alias of nobody', '{"type":"alias","userId":"u"}', 'no_previous_id', /previousId/],
+    ['an alias without a user id', '{"type":"alias","Previous ID":"a"}', 'no_user_id', /"User ID"/],
+    [
+      'an alias without a previous id',
+      '{"type":"alias","userId":"u"}',
+      'no_previous_id',
+      /previousId/,
+    ],
     ['a delete without userId', '{"type":"delete","anonymousId":"a"}', 'no_user_id', /userId/],
     ['a delete of null', '{"type":"delete","userId":null}', 'no_user_id', /userId/],
     ['a body nested too deep', nested(502), 'too_deep', /501 levels/],
-    ['a body nested past all stacks', nested(100_000), 'too_deep', /501 levels/],
+    ['a body nested too deep for any stack', nested(100_000), 'too_deep', /501 levels/],
   ]
 
   test.each(malformed)('%s', (...[, text, code, message]) => {

@@ -20,7 +20,7 @@ export interface Reply {
   readonly body: unknown
 }
 
-/** A receiver that runs until the test ends. */
+/** Starts a receiver that runs until the test ends. */
 export async function start(
   options: ReceiverOptions = {},
 ): Promise<{ receiver: Receiver } & ReceiverAddress> {

@@ -13,15 +13,25 @@ test.each([
   { name: 'the right one', header: right, verdict: 'valid', reason: /^null$/ },
   { name: 'none', header: undefined, verdict: 'missing', reason: /no X-Signature/ },
   { name: 'an empty one', header: '', verdict: 'missing', reason: /X-Signature is empty/ },
-  { name: 'no digits', header: 'z'.repeat(40), verdict: 'invalid', reason: /not hexadecimal$/ },
+  {
+    name: 'one without hexadecimal digits',
+    header: 'z'.repeat(40),
+    verdict: 'invalid',
+    reason: /not hexadecimal$/,
+  },
   { name: 'upper case', header: 'F'.repeat(40), verdict: 'invalid', reason: /are upper-case$/ },
   {
-    name: 'another length',
+    name: 'one of a different length',
     header: right.slice(1),
     verdict: 'invalid',
     reason: /it has 39 characters$/,
   },
-  { name: 'another one', header: '0'.repeat(40), verdict: 'invalid', reason: /different secret/ },
+  {
+    name: 'a different one',
+    header: '0'.repeat(40),
+    verdict: 'invalid',
+    reason: /different secret/,
+  },
 ])('$name is reported as $verdict, with an explanation', ({ header, verdict, reason }) => {
   const judgement = judge(header)
   expect(judgement.verdict).toBe(verdict)

@@ -65,7 +65,7 @@ const looks: readonly Row[] = [
     message: /base64 instead/,
   },
   {
-    given: 'base64 in the alphabet for URLs',
+    given: 'base64url',
     request: { body: compact, signature: hmac(compact).toString('base64url') },
     mistake: 'base64url',
     message: /base64url instead/,
@@ -126,13 +126,13 @@ const charsets: readonly Row[] = [
   ['UTF-8 of what is sent as Latin-1', Buffer.from(compact, 'latin1'), utf8, /read as Latin-1/],
   ['UTF-8 of what is sent as UTF-8 twice', utf8.toString('latin1'), utf8, /in Latin-1/],
   [
-    'Windows-1252 of what is sent as UTF-8',
+    'Windows-1252 for a body that is sent as UTF-8',
     curly,
     Buffer.from(curly.replace('’', '\u0092'), 'latin1'),
     /in Windows-1252/,
   ],
   [
-    'UTF-8 of what is sent as Windows-1252',
+    'UTF-8 for a body that is sent as Windows-1252',
     Buffer.from(curly.replace('’', '\u0092'), 'latin1'),
     curly,
     /read as Windows-1252/,
@@ -149,31 +149,31 @@ const charsets: readonly Row[] = [
 
 const otherBytes: readonly Row[] = [
   {
-    given: 'a line break that is sent and not signed',
+    given: 'a line break that is sent but not signed',
     request: signedInstead(`${compact}\n`, compact),
     mistake: 'newline_added',
     message: /A line break was added/,
   },
   {
-    given: 'the line break of Windows that is sent and not signed',
+    given: 'a Windows line break that is sent but not signed',
     request: signedInstead(`${compact}\r\n`, compact),
     mistake: 'newline_added',
     message: /A line break was added/,
   },
   ...['\n', '\r\n'].map((lineBreak) => ({
-    given: `${JSON.stringify(lineBreak)} that is signed and not sent`,
+    given: `${JSON.stringify(lineBreak)} that is signed but not sent`,
     request: signedInstead(compact, `${compact}${lineBreak}`),
     mistake: 'newline_lost' as const,
     message: /line break at the end of the body was lost/,
   })),
   {
-    given: 'the first of a list',
+    given: 'the first item of a list',
     request: signedInstead(`[${compact},{"type":"page"}]`, compact),
     mistake: 'first_event_only',
     message: /Only the first event/,
   },
   {
-    given: 'the first of a batch',
+    given: 'the first item of a batch',
     request: signedInstead(`{"batch":[${compact},{"type":"page"}]}`, compact),
     mistake: 'first_event_only',
     message: /Only the first event/,
@@ -197,13 +197,13 @@ const otherBytes: readonly Row[] = [
     })),
   ),
   {
-    given: 'a body that is compressed after that',
+    given: 'a body that is compressed after it was signed',
     request: signedInstead(gzipSync(compact), compact),
     mistake: 'compressed',
     message: /compressed after it was signed/,
   },
   {
-    given: 'a body that is compressed with brotli after that',
+    given: 'a body that is compressed with brotli after it was signed',
     request: {
       ...signedInstead(brotliCompressSync(compact), compact),
       headers: { 'content-encoding': 'br' },
@@ -212,7 +212,7 @@ const otherBytes: readonly Row[] = [
     message: /compressed after it was signed/,
   },
   {
-    given: 'a body that is deflated after that',
+    given: 'a body that is deflated after it was signed',
     request: {
       ...signedInstead(deflateSync(compact), compact),
       headers: { 'content-encoding': 'deflate' },
@@ -278,7 +278,7 @@ const keys: readonly Row[] = [
     message: /decoded from hexadecimal digits/,
   },
   {
-    given: 'the secret decoded in the way of Standard Webhooks',
+    given: 'the secret decoded as in Standard Webhooks',
     request: signedWith(Buffer.from(encoded, 'base64'), `whsec_${encoded}`),
     mistake: 'secret_decoded',
     message: /decoded from base64/,
@@ -299,7 +299,7 @@ const elsewhere: readonly Row[] = [
     message: /only the signature of Standard Webhooks/,
   },
   {
-    given: 'another header',
+    given: 'a different header',
     request: { body: compact, headers: { 'X-Hub-Signature-256': `sha256=${'0'.repeat(64)}` } },
     mistake: 'other_header',
     message: /x-hub-signature-256 instead of X-Signature/,
@@ -317,7 +317,7 @@ const together: readonly Row[] = [
     message: /^The signature is an HMAC-SHA256 .*; the signature is in base64/,
   },
   {
-    given: 'a prefix, SHA-256, and JSON that was written again',
+    given: 'a prefix, SHA-256, and re-serialised JSON',
     request: {
       body: compact,
       signature: `sha256=${hmac(python(compact), 'sha256').toString('hex')}`,
@@ -326,7 +326,7 @@ const together: readonly Row[] = [
     message: /begins with "sha256="; .*; the body was re-serialised/,
   },
   {
-    given: 'a line break that is sent, and another at the end of the secret',
+    given: 'a line break that is sent, and one at the end of the secret',
     request: { body: `${compact}\n`, signature: sign(compact, `${secret}\n`) },
     mistake: 'newline_added+secret_space',
     message: /A line break was added/,
@@ -364,24 +364,27 @@ test.each(rows)('$given is diagnosed as $mistake', async ({ request, mistake, me
 const noMistakes: readonly (WrongRequest & { readonly given: string })[] = [
   { given: 'an unknown secret', ...signedWith('an-unknown-secret') },
   { given: 'no digest', body: compact, signature: 'certainly no signature' },
-  { given: 'a length that no digest has', body: compact, signature: 'abcd' },
-  { given: 'a body that is no JSON', ...signedInstead('{"a":', 'other bytes') },
+  { given: 'the wrong length for a digest', body: compact, signature: 'abcd' },
+  { given: 'a body that is not JSON', ...signedInstead('{"a":', 'other bytes') },
   {
-    given: 'JSON that is too deep to be written again',
+    given: 'JSON that is too deep to be re-serialised',
     ...signedInstead('['.repeat(20_000) + ']'.repeat(20_000), 'other bytes'),
   },
   {
     given: 'JSON whose keys are too deep to be sorted',
     ...signedInstead('{"a":['.repeat(2_000) + ']}'.repeat(2_000), 'other bytes'),
   },
-  { given: 'gzip that is none', ...signedInstead(Buffer.from([0x1f, 0x8b, 0]), 'other bytes') },
   {
-    given: 'a compressed body that says so',
+    given: 'a body that only looks like gzip',
+    ...signedInstead(Buffer.from([0x1f, 0x8b, 0]), 'other bytes'),
+  },
+  {
+    given: 'a compressed body with its Content-Encoding',
     ...signedInstead(gzipSync(compact), 'other bytes'),
     headers: { 'content-encoding': 'gzip' },
   },
   {
-    given: 'compressed bytes where nothing was ever compressed',
+    given: 'a signature of compressed bytes for a body that is not compressed',
     ...signedInstead(compact, gzipSync(compact)),
   },
 ]

@@ -47,7 +47,7 @@ describe.each(snippetLanguages)('the handler for %s', (language) => {
   })
 })
 
-/** PHP has no start-up phase in which it could refuse. */
+/** PHP has no start-up phase in which it could refuse to start. */
 const starting = snippetLanguages.filter((language) => language !== 'php')
 
 test.each(starting)('the handler for %s refuses to start without a secret', async (language) => {

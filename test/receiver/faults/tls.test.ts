@@ -76,7 +76,7 @@ describe('a receiver with TLS', () => {
     await response.body.dump()
   })
 
-  test('checks signatures and keeps connections open as without TLS', async () => {
+  test('checks signatures and keeps connections open, as without TLS', async () => {
     const { receiver, url, authority } = await start({ tls: 'valid', secret })
     const dispatcher = new Agent({ connect: { ca: authority! }, connections: 1 })
     onTestFinished(() => dispatcher.destroy())

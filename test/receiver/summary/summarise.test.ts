@@ -21,13 +21,17 @@ describe('track', () => {
     ['nothing', null, '“Ordered”'],
     ['no object', 'revenue', '“Ordered”'],
     [
-      'the most telling, revenue first',
+      'the most informative ones, revenue first',
       { coupon: 'SUMMER', products: [1, 2, 3], Total: 5, revenue: '39.95', order_id: 'o_1' },
       '“Ordered” revenue=39.95 Total=5 order_id=o_1',
     ],
     ['a list by its length', { products: [{}, {}, {}] }, '“Ordered” products=3'],
     ['others in their order', { b: true, a: 0, c: {}, d: null, e: '' }, '“Ordered” b=true a=0'],
-    ['blanks in quotes', { 'the size': 'very "L"' }, '“Ordered” "the size"="very \\"L\\""'],
+    [
+      'names and values with spaces in quotes',
+      { 'the size': 'very "L"' },
+      '“Ordered” "the size"="very \\"L\\""',
+    ],
   ])('shows %s', (_name, properties, expected) => {
     expect(line('track', { type: 'track', event: 'Ordered', properties })).toBe(expected)
   })
