@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { scratchFolder } from '../support/scratch-folder.ts'
 import { inTurn } from './in-turn.ts'
 import { deadDestination, destinationTo } from './load/destinations.ts'
 import { fillStore } from './load/fill-store.ts'
@@ -22,7 +21,7 @@ type Variant = (typeof variants)[number]
  * Measures how much a million deliveries that wait for a dead endpoint slow down those to another endpoint.
  */
 export async function benchBacklog(): Promise<BenchReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  await using folder = await scratchFolder()
   const sink = await Sink.start()
   const programs: Record<Variant, LoadProgram> = {
     'empty store': await startLoadProgram(),
@@ -30,21 +29,20 @@ export async function benchBacklog(): Promise<BenchReport> {
   }
   const destinations = [destinationTo('healthy', `${sink.origin}/`, concurrency), deadDestination]
   const measure = async (variant: Variant): Promise<Measurement> => {
-    const path = join(folder, `${variant}.db`)
+    const path = join(folder.path, `${variant}.db`)
     // The filled store is reused: a run adds little to a million.
     if (variant === 'empty store') await removeStore(path)
     return await programs[variant].ask({ path, destinations, sourceIds: ['healthy'], events })
   }
   try {
     const parked = { destinationId: deadDestination.id, count: backlog, state: 'pending' } as const
-    await fillStore(join(folder, '1,000,000 parked.db'), [parked])
+    await fillStore(join(folder.path, '1,000,000 parked.db'), [parked])
     // Warm-up: compiles the code and opens connections.
     for (const variant of variants) await measure(variant)
     return report(await inTurn(variants, rounds, measure))
   } finally {
     for (const variant of variants) await programs[variant].end()
     await sink.end()
-    await rm(folder, { recursive: true })
   }
 }
 

@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DestinationSettings } from '../../dist/webhook/index.js'
+import { scratchFolder } from '../support/scratch-folder.ts'
 import { inTurn } from './in-turn.ts'
 import { destinationTo } from './load/destinations.ts'
 import { startLoadProgram, type LoadProgram, type Measurement } from './load/load.ts'
@@ -73,21 +72,17 @@ async function measureOnce(
   destinations: readonly DestinationSettings[],
   eventsPerSecond?: number,
 ): Promise<Measurement> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  await using folder = await scratchFolder()
   const sourceIds = destinations.map(({ id }) => id)
-  try {
-    return await program.ask({
-      path: join(folder, 'store.db'),
-      destinations,
-      sourceIds,
-      measuredIds: sourceIds.filter((_, index) => !mayHang(index)),
-      batchSize,
-      events: eventsPerSecond === undefined ? fullEvents : pacedEvents,
-      ...(eventsPerSecond === undefined ? {} : { eventsPerSecond }),
-    })
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  return await program.ask({
+    path: join(folder.path, 'store.db'),
+    destinations,
+    sourceIds,
+    measuredIds: sourceIds.filter((_, index) => !mayHang(index)),
+    batchSize,
+    events: eventsPerSecond === undefined ? fullEvents : pacedEvents,
+    ...(eventsPerSecond === undefined ? {} : { eventsPerSecond }),
+  })
 }
 
 function report(results: ReadonlyMap<Variant, readonly Result[]>): BenchReport {

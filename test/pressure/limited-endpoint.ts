@@ -1,13 +1,12 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Dispatcher } from '../../src/delivery/index.ts'
 import { createRuntime, silentLog, sleep, stopwatch, systemClock } from '../../src/runtime/index.ts'
 import { openStore, type Store } from '../../src/store/index.ts'
 import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
 import { eventsTo } from '../delivery/dispatching.ts'
 
 /** A dispatcher with a store in a file, and the endpoint that it delivers to. */
@@ -46,8 +45,8 @@ export async function withEndpoint<Result>(
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-limited-'))
-  const store = await openStore(`sqlite:${join(folder, 'store.db')}`, { ownThread: true })
+  await using folder = await scratchFolder()
+  const store = await openStore(`sqlite:${join(folder.path, 'store.db')}`, { ownThread: true })
   let opened = 0
   const observer = {
     request: () => undefined,
@@ -71,7 +70,6 @@ export async function withEndpoint<Result>(
     await sender.close()
     await store.close()
     await close(server)
-    await rm(folder, { recursive: true })
   }
 }
 

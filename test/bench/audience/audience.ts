@@ -1,6 +1,4 @@
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -9,6 +7,7 @@ import { openInput, readTable } from '../../../dist/importer/index.js'
 import { createRuntime, stopwatch } from '../../../dist/runtime/index.js'
 import { openStore, type Store } from '../../../dist/store/index.js'
 import { checkDestination } from '../../../dist/webhook/index.js'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import type { BenchCase, BenchReport } from '../report.ts'
 
 const membersMax = 1_000_000
@@ -54,21 +53,17 @@ interface Figures {
  * takes.
  */
 export async function benchAudience(): Promise<BenchReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-  try {
-    const store = await openStore(`sqlite:${join(folder, 'store.db')}`)
-    const results: Figures[] = []
-    for (const list of lists) {
-      const path = join(folder, 'members.csv')
-      await pipeline(Readable.from(linesOf(list)), createWriteStream(path))
-      results.push(await measure(store, list, path))
-    }
-    const { counted } = await store.audit()
-    await store.close()
-    return report(results, counted.pending)
-  } finally {
-    await rm(folder, { recursive: true })
+  await using folder = await scratchFolder()
+  const store = await openStore(`sqlite:${join(folder.path, 'store.db')}`)
+  const results: Figures[] = []
+  for (const list of lists) {
+    const path = join(folder.path, 'members.csv')
+    await pipeline(Readable.from(linesOf(list)), createWriteStream(path))
+    results.push(await measure(store, list, path))
   }
+  const { counted } = await store.audit()
+  await store.close()
+  return report(results, counted.pending)
 }
 
 function* linesOf({ from }: List): Generator<string> {

@@ -1,7 +1,5 @@
 // Delivers in its own process with a given number of sender threads, and reports the CPU time of each kind of
 // thread.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import type { Destination, SettledDelivery } from '../../../dist/model/index.js'
@@ -9,6 +7,7 @@ import { Pipeline } from '../../../dist/pipeline/index.js'
 import { createRuntime, silentLog, silentObserver, stopwatch } from '../../../dist/runtime/index.js'
 import { openStore } from '../../../dist/store/index.js'
 import { checkDestination, SenderThreads } from '../../../dist/webhook/index.js'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { Countdown } from '../load/countdown.ts'
 import { destinationTo } from '../load/destinations.ts'
 import { inBatches } from '../load/in-batches.ts'
@@ -135,10 +134,6 @@ function usedCpu(threads: ThreadIds): () => Readonly<Record<keyof ThreadIds | 'o
 }
 
 answerQuestions(async ({ webhooks }: CoresQuestion): Promise<CoresAnswer> => {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-  try {
-    return await measure(join(folder, 'store.db'), webhooks)
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  await using folder = await scratchFolder()
+  return await measure(join(folder.path, 'store.db'), webhooks)
 })

@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { destinationTo } from '../load/destinations.ts'
 import { startLoadProgram, type Measurement } from '../load/load.ts'
 import { BenchServer } from '../postgres/bench-server.ts'
@@ -52,20 +51,16 @@ export class Contenders {
     return {
       webhooks: 60_000,
       deliver: async ({ webhooks }) => {
-        const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-        try {
-          const path = join(folder, 'store.db')
-          const events = webhooks / count
-          return await program.ask({
-            path,
-            destinations,
-            sourceIds: [sourceId],
-            measuredIds,
-            events,
-          })
-        } finally {
-          await rm(folder, { recursive: true })
-        }
+        await using folder = await scratchFolder()
+        const path = join(folder.path, 'store.db')
+        const events = webhooks / count
+        return await program.ask({
+          path,
+          destinations,
+          sourceIds: [sourceId],
+          measuredIds,
+          events,
+        })
       },
     }
   }

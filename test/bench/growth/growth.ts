@@ -1,6 +1,6 @@
-import { copyFile, mkdtemp, open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { inTurn } from '../in-turn.ts'
 import { deadDestination, destinationTo } from '../load/destinations.ts'
 import { fillStore } from '../load/fill-store.ts'
@@ -33,9 +33,9 @@ const destinationCounts = [1, 10, 100, 1_000] as const
 export async function benchGrowth(): Promise<BenchReport> {
   const sink = await Sink.start()
   const program = await startLoadProgram()
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  await using folder = await scratchFolder()
   try {
-    const place = { folder, origin: sink.origin, program }
+    const place = { folder: folder.path, origin: sink.origin, program }
     const cases = [...(await storedCases(place)), ...(await destinationCases(place))]
     return {
       bench: 'growth',
@@ -46,7 +46,6 @@ export async function benchGrowth(): Promise<BenchReport> {
   } finally {
     await program.end()
     await sink.end()
-    await rm(folder, { recursive: true })
   }
 }
 

@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { inTurn } from '../in-turn.ts'
 import { Program } from '../program.ts'
 import { ratiosOf, type BenchCase, type BenchReport } from '../report.ts'
@@ -34,7 +33,7 @@ type Results = ReadonlyMap<TrackingPath, ReadonlyMap<ServerName, readonly number
  * only parses them.
  */
 export async function benchIngest(): Promise<BenchReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  await using folder = await scratchFolder()
   const started: Program<never, unknown>[] = []
   const start = async <Question, Answer>(
     program: URL,
@@ -47,7 +46,7 @@ export async function benchIngest(): Promise<BenchReport> {
   try {
     const server = (program: URL, name: ServerName): Promise<Server> => {
       const isRouted = name === 'one destination'
-      const settings: ServerSettings = { path: join(folder, `${name}.db`), isRouted }
+      const settings: ServerSettings = { path: join(folder.path, `${name}.db`), isRouted }
       return start(program, settings)
     }
     const service = new URL('service.ts', import.meta.url)
@@ -61,7 +60,6 @@ export async function benchIngest(): Promise<BenchReport> {
     return await measureAll(running, load)
   } finally {
     for (const process of started) await process.end()
-    await rm(folder, { recursive: true })
   }
 }
 

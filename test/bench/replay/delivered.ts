@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { inTurn } from '../in-turn.ts'
 import { removeStore } from '../load/remove-store.ts'
 import { Program } from '../program.ts'
@@ -25,12 +25,12 @@ type Name = (typeof names)[number]
  * posts them.
  */
 export async function benchReplayDelivered(): Promise<BenchReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  await using folder = await scratchFolder()
   const sink = await Sink.start()
   try {
-    const path = await new Histories(folder).of(rows, 'plain')
+    const path = await new Histories(folder.path).of(rows, 'plain')
     const bodies = await plannedBodies(path, `${sink.origin}/`)
-    const bodiesPath = join(folder, 'bodies')
+    const bodiesPath = join(folder.path, 'bodies')
     await writeFile(bodiesPath, bodies.join('\n'))
     const bodyBytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0)
     const expected = JSON.stringify({ requests: rows, signed: rows, bodyBytes })
@@ -38,7 +38,7 @@ export async function benchReplayDelivered(): Promise<BenchReport> {
       const measured =
         name === 'limit'
           ? await bareReplay({ path: bodiesPath, origin: sink.origin, connections })
-          : await replayInto(name, { path, folder, origin: sink.origin })
+          : await replayInto(name, { path, folder: folder.path, origin: sink.origin })
       const arrivals = JSON.stringify(await sink.arrivals())
       if (arrivals !== expected) throw new Error(`${name} sent ${arrivals} instead of ${expected}`)
       return measured
@@ -46,7 +46,6 @@ export async function benchReplayDelivered(): Promise<BenchReport> {
     return report(results)
   } finally {
     await sink.end()
-    await rm(folder, { recursive: true })
   }
 }
 

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import type { BenchReport } from '../report.ts'
 import { Sink } from '../sink/sink.ts'
 import { Histories } from './history.ts'
@@ -9,10 +7,10 @@ import { replayingCases } from './replaying.ts'
 
 /** Measures how fast files of calls are read and replayed to an endpoint, and how much memory that takes. */
 export async function benchReplay(): Promise<BenchReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  await using folder = await scratchFolder()
   const sink = await Sink.start()
   try {
-    const histories = new Histories(folder)
+    const histories = new Histories(folder.path)
     return {
       bench: 'replay',
       measured:
@@ -25,6 +23,5 @@ export async function benchReplay(): Promise<BenchReport> {
     }
   } finally {
     await sink.end()
-    await rm(folder, { recursive: true })
   }
 }

@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../../../dist/runtime/index.js'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { inTurn } from '../in-turn.ts'
 import { ratiosOf, type BenchCase, type BenchReport } from '../report.ts'
 import { Sink } from '../sink/sink.ts'
@@ -18,17 +18,16 @@ type Name = (typeof names)[number]
 
 /** Measures how long the command takes to start, and until its first webhook arrives. */
 export async function benchStart(): Promise<BenchReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  await using folder = await scratchFolder()
   const sink = await Sink.start()
   try {
-    const file = join(folder, 'calls.ndjson')
+    const file = join(folder.path, 'calls.ndjson')
     await writeFile(file, callLines())
     const measure = (name: Name): Promise<number> => measureOnce(name, file, sink)
     await inTurn(names, warmUpRounds, measure)
     return report(await inTurn(names, rounds, measure))
   } finally {
     await sink.end()
-    await rm(folder, { recursive: true })
   }
 }
 

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRuntime, sleep, stopwatch, systemClock } from '../../../src/runtime/index.ts'
 import { Service } from '../../../src/service/index.ts'
 import { readServiceConfiguration } from '../../../src/service/read-service-configuration.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
 
 const backlogMax = 1_000
@@ -68,9 +67,9 @@ async function run(): Promise<readonly PressureFinding[]> {
   })
   healthy.listen(0, '127.0.0.1')
   await once(healthy, 'listening')
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-backlog-'))
+  await using folder = await scratchFolder()
   const healthyUrl = `http://127.0.0.1:${(healthy.address() as AddressInfo).port}/`
-  const service = await start(healthyUrl, join(folder, 'store.db'))
+  const service = await start(healthyUrl, join(folder.path, 'store.db'))
   try {
     const posted = await postAll(service.address.url)
     const waitedMs = stopwatch()
@@ -110,7 +109,6 @@ async function run(): Promise<readonly PressureFinding[]> {
     await service.close(0)
     healthy.close()
     healthy.closeAllConnections()
-    await rm(folder, { recursive: true })
   }
 }
 

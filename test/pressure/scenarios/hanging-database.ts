@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import {
   createRuntime,
   silentLog,
@@ -10,6 +7,7 @@ import {
 } from '../../../src/runtime/index.ts'
 import { Service } from '../../../src/service/index.ts'
 import { readServiceConfiguration } from '../../../src/service/read-service-configuration.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import { PostgresLine } from '../../support/postgres-line.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
@@ -90,9 +88,9 @@ async function measure(service: Service, line: PostgresLine): Promise<readonly P
 }
 
 async function run(): Promise<readonly PressureFinding[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-line-'))
+  await using folder = await scratchFolder()
   const server = await PostgresServer.start()
-  const line = await PostgresLine.open(server, folder)
+  const line = await PostgresLine.open(server, folder.path)
   try {
     const service = await startOn(line.through(server.url()))
     try {
@@ -103,7 +101,6 @@ async function run(): Promise<readonly PressureFinding[]> {
   } finally {
     line.close()
     await server.end()
-    await rm(folder, { recursive: true })
   }
 }
 

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRuntime, sleep, stopwatch, systemClock } from '../../../src/runtime/index.ts'
 import { Service } from '../../../src/service/index.ts'
 import { readServiceConfiguration } from '../../../src/service/read-service-configuration.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { dropTable } from '../../support/drop-table.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
 
@@ -71,8 +70,8 @@ async function run(): Promise<readonly PressureFinding[]> {
   const endpoints = await Promise.all(
     Array.from({ length: endpointCount }, (_, i) => endpointOf(i)),
   )
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-outage-'))
-  const file = join(folder, 'store.db')
+  await using folder = await scratchFolder()
+  const file = join(folder.path, 'store.db')
   const seen = { lines: 0, occurrences: 0, requests: 0 }
   const count = (_message: string, fields: { readonly [name: string]: unknown } = {}): void => {
     const { repeated } = fields
@@ -92,7 +91,6 @@ async function run(): Promise<readonly PressureFinding[]> {
   } finally {
     await service.close()
     for (const server of endpoints) server.close().closeAllConnections()
-    await rm(folder, { recursive: true })
   }
   const linesMax = endpointCount * linesPerEndpointMax
   return [

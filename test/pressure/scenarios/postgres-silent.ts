@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import type { PressureScenario } from '../scenario.ts'
 import { silentDatabase } from '../silent-database.ts'
@@ -11,10 +9,10 @@ const seconds = 15
 export const scenario: PressureScenario = {
   title: `the database is silent for ${seconds} s while 100 requests arrive per second`,
   run: async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'evroute-pressure-'))
+    await using folder = await scratchFolder()
     const server = await PostgresServer.start()
     try {
-      const silent = await silentDatabase({ seconds, server, folder })
+      const silent = await silentDatabase({ seconds, server, folder: folder.path })
       const { statuses, slowestMs, statusAfter, connections } = silent
       return [
         {
@@ -35,7 +33,6 @@ export const scenario: PressureScenario = {
       ]
     } finally {
       await server.end()
-      await rm(folder, { recursive: true })
     }
   },
 }

@@ -1,9 +1,9 @@
-import { writeFile, rm, mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRuntime, stopwatch } from '../../../src/runtime/index.ts'
 import { readServiceConfiguration, Service } from '../../../src/service/index.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import type { PressureScenario } from '../scenario.ts'
 
 const destinationCount = 5_000
@@ -12,8 +12,8 @@ const destinationCount = 5_000
 export const scenario: PressureScenario = {
   title: `one of ${destinationCount} destinations changes`,
   run: async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
-    const file = join(folder, 'evroute.config.json')
+    await using folder = await scratchFolder()
+    const file = join(folder.path, 'evroute.config.json')
     const runtime = createRuntime()
     const read = async (changed: number) => {
       await writeFile(file, JSON.stringify(documentWith(changed)))
@@ -46,7 +46,6 @@ export const scenario: PressureScenario = {
       ]
     } finally {
       await service.close()
-      await rm(folder, { recursive: true })
     }
   },
 }

@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defaultRetention, Retention } from '../../../src/delivery/index.ts'
 import { ManualClock, stopwatch } from '../../../src/runtime/index.ts'
 import { openStore, type Store } from '../../../src/store/index.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { claimAll, eventTo } from '../../delivery/dispatching.ts'
 import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
 import { longOutage } from '../long-outage.ts'
@@ -19,7 +18,8 @@ export const scenario: PressureScenario = {
   run: async () => {
     const findings: PressureFinding[] = []
     for (const process of processes) {
-      const outage = await inFolder((folder) => longOutage({ deliveries: 400, process, folder }))
+      await using folder = await scratchFolder()
+      const outage = await longOutage({ deliveries: 400, process, folder: folder.path })
       const { latestRoundMs, windowMs, deliveredTried, ledger } = outage
       findings.push({
         must: `if the process ${process}, no attempt is later than 4 h after the first`,
@@ -27,13 +27,14 @@ export const scenario: PressureScenario = {
         holds: latestRoundMs <= windowMs && deliveredTried === 0 && ledger.pending === 0,
       })
     }
-    return [...findings, await inFolder(expireAtOnce)]
+    return [...findings, await expireAtOnce()]
   },
 }
 
 /** Expires the retry windows of many deliveries to many destinations at once. */
-async function expireAtOnce(folder: string): Promise<PressureFinding> {
-  const store = await openStore(`sqlite:${join(folder, 'many.db')}`)
+async function expireAtOnce(): Promise<PressureFinding> {
+  await using folder = await scratchFolder()
+  const store = await openStore(`sqlite:${join(folder.path, 'many.db')}`)
   await fill(store)
   const { runtime, gaveUp } = recordingRuntime(new ManualClock(startMs + 5 * 60 * 60 * 1_000))
   const elapsedMs = stopwatch()
@@ -77,14 +78,5 @@ async function fill(store: Store): Promise<void> {
       progress: { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs, holds: [] },
     }))
     await store.settle({ nowMs: startMs, settlements, requests: [] })
-  }
-}
-
-async function inFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-pressure-'))
-  try {
-    return await work(folder)
-  } finally {
-    await rm(folder, { recursive: true })
   }
 }

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import { stopwatch } from '../../../src/runtime/index.ts'
@@ -7,6 +6,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 import { p99 } from '../p99.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
 
@@ -18,24 +18,20 @@ const nowMs = 1_700_000_000_000
 export const scenario: PressureScenario = {
   title: `queries, a purge and another program's checkpoint during adds; ${deliveries} deliveries to ${destinations} destinations`,
   run: async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
-    const path = join(folder, 'store.db')
+    await using folder = await scratchFolder()
+    const path = join(folder.path, 'store.db')
+    await (await SqliteStore.open(path)).close()
+    await fill(path)
+    const { size } = await stat(path)
+    const store = await openThreadedStore(path)
     try {
-      await (await SqliteStore.open(path)).close()
-      await fill(path)
-      const { size } = await stat(path)
-      const store = await openThreadedStore(path)
-      try {
-        return [
-          ...(await queryDuringAdds(store)),
-          await checkpointDuringAdds(store, { path, size }),
-          await purgeAll(store),
-        ]
-      } finally {
-        await store.close()
-      }
+      return [
+        ...(await queryDuringAdds(store)),
+        await checkpointDuringAdds(store, { path, size }),
+        await purgeAll(store),
+      ]
     } finally {
-      await rm(folder, { recursive: true, force: true })
+      await store.close()
     }
   },
 }
