@@ -96,7 +96,7 @@ async function roll(
     await sleep(systemClock, 1_000)
     stopPosting.abort()
     const accepted = await posting
-    // Deliveries that wait until a new deliverer has joined arrive within that time.
+    // Some deliveries may wait until the last deliverer has joined.
     const waitedMs = stopwatch()
     while (seen.arrivals < accepted && waitedMs() < 15_000) await sleep(systemClock, 100)
     const { gapMs } = seen
