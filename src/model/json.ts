@@ -54,8 +54,20 @@ export function isTextNestedDeeper(json: string, levelsMax: number): boolean {
   return false
 }
 
-/** Writes a record as a line of NDJSON. Escapes U+2028 and U+2029, because some parsers end a line there. */
+/** Characters that control a terminal, or end a line in some programs. */
+const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** Escapes the characters of a JSON text that control terminals or end lines. The parsed value stays the same. */
+export function printableJson(json: string): string {
+  return json.replace(steering, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}
+
+/** Writes a record as a line of NDJSON that is safe to print. */
 export function recordLine(record: Readonly<Record<string, unknown>>): string {
-  const json = JSON.stringify({ v: 1, ...record })
-  return `${json.replace(/[\u2028\u2029]/g, (separator) => (separator === '\u2028' ? '\\u2028' : '\\u2029'))}\n`
+  return `${printableJson(JSON.stringify({ v: 1, ...record }))}\n`
 }

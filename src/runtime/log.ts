@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../model/index.ts'
+import { formatTimestamp, printableJson } from '../model/index.ts'
 import type { Clock } from './clock.ts'
 
 /** Fields of a log line, in addition to its message. They never contain payloads or secrets. */
@@ -23,8 +23,8 @@ export type LogLevel = keyof Log
 /** All levels, from the least severe to the most. */
 export const logLevels: readonly LogLevel[] = Object.freeze(['debug', 'info', 'warn'] as const)
 
-/** Characters that end a line in some programs, or control a terminal. */
-const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+/** A value that a line shows without quotes. */
+const bareValue = /^[^\s"=\p{Cc}\p{Cf}]+$/u
 
 const nothing = (): void => undefined
 
@@ -41,7 +41,7 @@ function logOf(line: (level: LogLevel) => LogLine): Log {
   return { debug: line('debug'), info: line('info'), warn: line('warn') }
 }
 
-/** Makes a log that writes lines of text: the level, the message, then `name=value` for every field. */
+/** Makes a log that writes lines of text: the level, the message, then `name=value` or `name="two words"` for every field. */
 export function lineLog(write: (line: string) => void): Log {
   return logOf(
     (level) => (message, fields) => write(`${level} ${message}${formatFields(fields)}\n`),
@@ -60,23 +60,13 @@ export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs
   return logOf((level) => (message, fields) => {
     const head = { time: formatTimestamp(clock.nowMs()), level, message }
     // The head comes first, and no field can replace it.
-    write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
+    write(`${printableJson(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
   })
 }
 
-/** Escapes characters that control terminals or end lines. The parsed value stays the same. */
-function escaped(json: string): string {
-  return json.replace(steering, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  )
-}
-
-/** Escapes control characters, because values such as messageIds are untrusted. */
+/** Quotes a value unless it is a single word, so that an untrusted value can't pass for several fields. */
 function visible(text: string): string {
-  return text.replace(steering, (each) => `\\u{${each.codePointAt(0)?.toString(16) ?? ''}}`)
+  return bareValue.test(text) ? text : printableJson(JSON.stringify(text))
 }
 
 /**

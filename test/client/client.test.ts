@@ -225,7 +225,7 @@ describe('Client.close', () => {
     const log = lineLog((line) => lines.push(line))
     const { client } = clientOver(transport, { runtime: { log } })
     expect(await client.close()).toMatchObject({ queued: 0 })
-    expect(lines).toEqual(['warn the transport did not close error=already gone\n'])
+    expect(lines).toEqual(['warn the transport did not close error="already gone"\n'])
   })
 
   test('refuses an invalid time, and can be called again', async () => {
@@ -338,7 +338,7 @@ describe('Client log', () => {
       "debug queued type=identify messageId=id-1
       debug refused code=no_user_anon_id
       debug sending a batch calls=1 bytes=264
-      debug retrying a batch callCount=1 attempt=1 delayMs=75 reason=The endpoint answered 503: *** is busy
+      debug retrying a batch callCount=1 attempt=1 delayMs=75 reason="The endpoint answered 503: *** is busy"
       debug sending a batch calls=1 bytes=264
       debug failed type=identify messageId=id-1 code=unknown_write_key
       "

@@ -27,5 +27,5 @@ test('ClientEvents logs an error of a listener and continues', () => {
   events.on('delivered', ({ messageId }) => told.push(messageId))
   events.emit('delivered', delivered)
   expect(told).toEqual(['m-1'])
-  expect(lines).toEqual(['warn a listener threw event=delivered error=out of order\n'])
+  expect(lines).toEqual(['warn a listener threw event=delivered error="out of order"\n'])
 })

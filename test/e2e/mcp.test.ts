@@ -96,6 +96,17 @@ describe('an agent', () => {
     expect(await refusal(client, 'read_webhooks', { receiver })).toContain('Start one with')
   })
 
+  test.each(['@/etc/hosts', '@../secret', 'env:PATH'])(
+    'cannot sign with %s, because it could guess the contents',
+    async (secret) => {
+      const client = await agent()
+      const told = await refusal(client, 'explain_calls', { calls: [track], secret })
+      expect(told).toContain(
+        'A secret can be text, env:EVROUTE_..., or @ and a file below this folder',
+      )
+    },
+  )
+
   test('learns how the closest webhook differs, and that a signature is wrong', async () => {
     const client = await agent('--allow-send')
     const { receiver, url } = await startReceiver(client, { secret: 'not-a-real-secret' })

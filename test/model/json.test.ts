@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, isNestedDeeper, isTextNestedDeeper } from '../../src/model/index.ts'
+import {
+  isJsonObject,
+  isNestedDeeper,
+  isTextNestedDeeper,
+  recordLine,
+} from '../../src/model/index.ts'
 
 test('isJsonObject is true for objects, not for arrays or null', () => {
   expect([{}, { a: 1 }, Object.create(null)].map(isJsonObject)).toEqual([true, true, true])
@@ -29,6 +34,15 @@ describe('isNestedDeeper', () => {
     expect(isNestedDeeper(nested(500, open, close), 500)).toBe(false)
     expect(isNestedDeeper(nested(501, open, close), 500)).toBe(true)
     expect(isNestedDeeper(nested(100_000, open, close), 500)).toBe(true)
+  })
+})
+
+describe('recordLine', () => {
+  test('controls no terminal, and ends no line early', () => {
+    const record = { event: 'a\u001b[2J\u009b31m\u202e\u2028\u2029\u007f ü 🙂', userId: 'u_1' }
+    const line = recordLine(record)
+    expect(line.trimEnd()).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u)
+    expect(JSON.parse(line)).toEqual({ v: 1, ...record })
   })
 })
 

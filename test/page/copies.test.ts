@@ -38,7 +38,7 @@ test.skipIf(process.platform === 'win32').each([
   await (await fetch(`${url}/a?b='c`, { method: 'POST', body, headers })).arrayBuffer()
   const record = eventRecord(receiver.events[0]!)
   const { args } = await asCurlSeesIt(curlCommand(record, url))
-  expect(args.slice(0, 4)).toEqual(['-i', '-X', 'POST', `${url}/a?b=%27c`])
+  expect(args.slice(0, 5)).toEqual(['-g', '-i', '-X', 'POST', `${url}/a?b=%27c`])
   expect(args).toContain("x-team: growth's")
   expect(args).toContain('x-empty;')
   expect(args.some((argument) => argument.startsWith('host:'))).toBe(false)
@@ -51,6 +51,20 @@ test.each(['//evil.example.com/x', 'http://evil.example.com/x'])(
     const record = { path, method: 'POST', headers: { host: 'evil.example.com' }, rawBase64: '' }
     const command = curlCommand(record as never, 'http://127.0.0.1:4100')
     expect(command).toMatch(/ 'http:\/\/127\.0\.0\.1:4100\//)
+  },
+)
+
+test.skipIf(process.platform === 'win32')(
+  'the command has no control characters, and sends the same bytes',
+  async () => {
+    const rawBody = Buffer.from('{"event":"\u009bm\u202e"}')
+    const headers = { 'x-note': '50% \\ \u00c2\u009b31m\u001b]52;' }
+    const record = { path: '/', method: 'POST', headers, rawBase64: rawBody.toString('base64') }
+    const command = curlCommand(record as never, 'http://127.0.0.1:4100')
+    expect(command).toMatch(/^[\x20-\x7e]+$/)
+    const { args, input } = await asCurlSeesIt(command)
+    expect(args.some((argument) => argument === 'x-note: 50% \\ \u009b31m\u001b]52;')).toBe(true)
+    expect(Buffer.from(input, 'base64')).toEqual(rawBody)
   },
 )
 

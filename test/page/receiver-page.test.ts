@@ -264,7 +264,7 @@ describe('a request', () => {
     await page.getByRole('button', { name: 'Copy as curl' }).click()
     await page.getByText('The curl command is copied.').waitFor()
     const copied = await page.evaluate<string>('navigator.clipboard.readText()')
-    expect(copied).toMatch(/^curl -i -X POST 'http:\/\/127\.0\.0\.1:\d+\/hook' .*x-signature/)
+    expect(copied).toMatch(/^curl -g -i -X POST 'http:\/\/127\.0\.0\.1:\d+\/hook' .*x-signature/)
     expect(copied).toContain(`u_'\\''1`)
   })
 

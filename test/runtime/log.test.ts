@@ -40,11 +40,13 @@ describe('lineLog', () => {
     ])
   })
 
-  test('keeps a line a line, whatever a value holds', () => {
+  test('writes one line with the given fields only, whatever a value contains', () => {
     const { lines, log } = recorded()
     log.warn('refused', { messageId: 'a\nwarn forged\u001b[2J\u2028\u202e\u009b-ü-🙂' })
+    log.warn('refused', { messageId: 'x by=token', userId: '', id: 'ü-🙂' })
     expect(lines).toEqual([
-      'warn refused messageId=a\\u{a}warn forged\\u{1b}[2J\\u{2028}\\u{202e}\\u{9b}-ü-🙂\n',
+      'warn refused messageId="a\\nwarn forged\\u001b[2J\\u2028\\u202e\\u009b-ü-🙂"\n',
+      'warn refused messageId="x by=token" userId="" id=ü-🙂\n',
     ])
   })
 })
@@ -112,7 +114,7 @@ describe('logFromEnvironment', () => {
       const warned = once(process, 'warning')
       log.warn('late', { messageId: 'a\nb' })
       expect(await warned).toMatchObject([
-        { name: 'EvrouteWarning', message: 'late messageId=a\\u{a}b' },
+        { name: 'EvrouteWarning', message: 'late messageId="a\\nb"' },
       ])
     },
   )

@@ -175,7 +175,7 @@ test('neither write keys nor payloads are logged', async () => {
     refusal('store_unavailable', 'The request could not be handled; nothing was stored'),
   )
   expect(logged).toEqual([
-    'warn events could not be stored sourceId=website error=disk full\n',
-    'warn a request could not be handled error=no directory\n',
+    'warn events could not be stored sourceId=website error="disk full"\n',
+    'warn a request could not be handled error="no directory"\n',
   ])
 })

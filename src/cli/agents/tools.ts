@@ -1,3 +1,5 @@
+import { realpathSync } from 'node:fs'
+import { isAbsolute, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { eventTypes } from '../../model/index.ts'
 import type { TargetValues } from '../flags.ts'
@@ -43,8 +45,9 @@ const textMax = 1_000
 const text = () => z.string().max(textMax)
 const receiver = text().describe('The name that start_receiver returned.')
 const secret = text()
+  .refine(isOwnSecret, 'A secret can be text, env:EVROUTE_..., or @ and a file below this folder')
   .optional()
-  .describe('The shared secret: text, env:NAME or @file. Default: EVROUTE_SECRET.')
+  .describe('The shared secret: text, env:EVROUTE_... or @file. Default: EVROUTE_SECRET.')
 const match = text().describe('For example: type:track event:"Order*" sig:valid x2')
 const after = z.int().min(0).default(0).describe('Only requests with a higher seq.')
 const receiverInput = {
@@ -59,6 +62,22 @@ const timeoutSeconds = z.number().min(0).max(waitSecondsMax).default(10)
 const waitInput = { receiver, match, after, timeoutSeconds }
 const limit = z.int().min(1).max(eventsMax).default(20)
 const readInput = { receiver, match: match.optional(), after, limit }
+
+/** Whether an agent may sign with a secret. Signatures with any file or variable would let it guess their contents. */
+function isOwnSecret(secret: string): boolean {
+  if (!secret.startsWith('@')) return !/^env:(?!EVROUTE_)/.test(secret)
+  const path = relative(realPath('.'), realPath(secret.slice(1)))
+  return !isAbsolute(path) && !/^\.\.([/\\]|$)/.test(path)
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // A missing file is reported when the secret is read.
+    return resolve(path)
+  }
+}
 
 /** A receiver to start. */
 export type ReceiverRequest = z.output<z.ZodObject<typeof receiverInput>>

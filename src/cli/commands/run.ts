@@ -61,6 +61,7 @@ The environment of the command contains:
   EVROUTE_SECRET     the secret from --secret, or a new one
   EVROUTE_ENDPOINT   with --serve: the service; else unset
   EVROUTE_WRITE_KEY  with --serve: its write key; else unset
+EVROUTE_STORE and EVROUTE_ADMIN_TOKEN are unset.
 
 The command keeps stdout; evroute writes to stderr. Signals are passed on, and
 processes that the command leaves behind are ended. The command has no

@@ -24,6 +24,8 @@ export interface CommandEnvironment {
   readonly EVROUTE_SECRET: string
   readonly EVROUTE_ENDPOINT: string | undefined
   readonly EVROUTE_WRITE_KEY: string | undefined
+  readonly EVROUTE_STORE: undefined
+  readonly EVROUTE_ADMIN_TOKEN: undefined
 }
 
 /** A receiver, optionally with a service in front of it, on free ports. */
@@ -45,9 +47,11 @@ export async function openTestBed(options: TestBedOptions) {
   const environment: CommandEnvironment = {
     EVROUTE_URL: url,
     EVROUTE_SECRET: secret,
-    // Without a service, these are undefined, so that a test never posts to a real service.
+    // Undefined variables are unset for the command, so that a test never uses a real service or store.
     EVROUTE_ENDPOINT: service?.address.url,
     EVROUTE_WRITE_KEY: service && writeKey,
+    EVROUTE_STORE: undefined,
+    EVROUTE_ADMIN_TOKEN: undefined,
   }
   /** Closes the service. Undelivered webhooks are lost. */
   const closeService = async (): Promise<void> => service?.close()

@@ -133,12 +133,13 @@ function checkEndpoints(
   )
 }
 
-/** Checks a URL. Does not quote an invalid one, because it may come from a variable with a secret. */
+/** Checks a URL. Does not quote one that has no valid scheme, because it may come from a variable with a secret. */
 function checkEndpointUrl(
   { path, value }: Placed<string>,
   guard: AddressGuard | undefined,
 ): readonly PlacedProblem[] {
-  if (parseUrl(value) === undefined) {
+  const protocol = parseUrl(value)?.protocol
+  if (protocol !== 'http:' && protocol !== 'https:') {
     const message = 'Cannot send to this: it is not a full http or https URL'
     const hint = 'Write the URL with its scheme, such as https://example.com/hook.'
     return [{ path, message, hint }]

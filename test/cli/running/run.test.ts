@@ -109,12 +109,14 @@ describe('the environment of a command', () => {
     })
   })
 
-  test('does not name a service other than that of run', async () => {
-    const env = { EVROUTE_ENDPOINT: 'http://127.0.0.1:9', EVROUTE_WRITE_KEY: 'wk_other' }
-    const program = `
-      const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY } = process.env
-      process.exitCode = EVROUTE_ENDPOINT ?? EVROUTE_WRITE_KEY ? 1 : 0`
-    expect(await runModule([], program, { env })).toMatchObject({ code: 0 })
+  test.each([
+    ['EVROUTE_ENDPOINT', 'http://127.0.0.1:9'],
+    ['EVROUTE_WRITE_KEY', 'wk_other'],
+    ['EVROUTE_STORE', 'sqlite:other.db'],
+    ['EVROUTE_ADMIN_TOKEN', 'not-a-real-token'],
+  ])('does not see %s of a different service', async (name, value) => {
+    const program = `process.exitCode = process.env.${name} === undefined ? 0 : 1`
+    expect(await runModule([], program, { env: { [name]: value } })).toMatchObject({ code: 0 })
   })
 
   test('can ask the receiver for its requests', async () => {

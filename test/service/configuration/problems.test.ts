@@ -179,6 +179,11 @@ describe('the problems of a configuration', () => {
       'destinations[0].endpoints[1].url: Cannot send to this: it is not a full http or https URL',
     ],
     [
+      'a URL with a different scheme, without quoting it',
+      documentWith({ destination: { endpoints: [{ url: 'wss://example.com/not-a-real-token' }] } }),
+      'destinations[0].endpoints[0].url: Cannot send to this: it is not a full http or https URL',
+    ],
+    [
       'a private address',
       documentWith({ destination: { endpoints: [{ url: 'http://10.0.0.5/' }] } }),
       'destinations[0].endpoints[0].url: Cannot send to 10.0.0.5: it is a private address (10.0.0.0/8). To allow it, add it to network.allow',

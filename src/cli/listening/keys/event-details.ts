@@ -71,15 +71,24 @@ export function curlCommand(
   url: string,
 ): string {
   const text = rawBody.toString('utf8')
-  const isText = Buffer.from(text).equals(rawBody) && !text.includes('\0')
+  const isText =
+    Buffer.from(text).equals(rawBody) && text.split('\n').every((line) => plainText(line) === line)
   const target = new URL(url).origin + (path.startsWith('/') ? path : '/')
-  const words = ['curl', '-i', '-X', method, target]
+  const words = ['curl', '-g', '-i', '-X', method, bytesWord(target)]
   for (const [name, value] of Object.entries(headers)) {
+    if (ownHeaders.has(name)) continue
     // With a semicolon, curl sends an empty header; with a colon, it would remove the header.
-    if (!ownHeaders.has(name)) words.push('-H', value === '' ? `${name};` : `${name}: ${value}`)
+    words.push('-H', bytesWord(value === '' ? `${name};` : `${name}: ${value}`))
   }
   // With --data-binary, a text that begins with @ would be read as a file name.
-  words.push(...(isText ? ['--data-raw', text] : ['--data-binary', '@-']))
-  const command = words.map(shellWord).join(' ')
+  words.push(...(isText ? ['--data-raw', shellWord(text)] : ['--data-binary', '@-']))
+  const command = words.join(' ')
   return isText ? command : `echo ${rawBody.toString('base64')} | base64 -d | ${command}`
+}
+
+/** Quotes a path or a header, whose characters are bytes. Writes those that are not ASCII as octal numbers. */
+function bytesWord(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return shellWord(text)
+  const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
+  return `"$(printf ${shellWord(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
 }

@@ -114,9 +114,21 @@ describe('keys of listen', () => {
     arrive(receivedEvent(1, { type: 'track', event: "D'oh" }, { headers, path: '/in?a=1' }))
     terminal.press('y')
     expect(stream.text).toContain(
-      String.raw`curl -i -X POST 'http://127.0.0.1:4100/in?a=1' -H 'x-note: it'\''s' -H 'x-empty;' ` +
+      String.raw`curl -g -i -X POST 'http://127.0.0.1:4100/in?a=1' -H 'x-note: it'\''s' -H 'x-empty;' ` +
         String.raw`--data-raw '{"type":"track","event":"D'\''oh"}'`,
     )
+  })
+
+  test('y prints no control characters of a request', async () => {
+    const { terminal, stream, open, arrive } = await onScreen()
+    open()
+    const headers = { 'x-note': '50% \u00c2\u009b31m\u001b]52;' }
+    arrive(receivedEvent(1, { type: 'track', event: 'a\u202e\u009bm' }, { headers }))
+    terminal.press('y')
+    const text = stream.text.replaceAll(erase, '')
+    expect(text).toContain(String.raw`-H "$(printf 'x-note: 50\045 \302\23331m\033]52;')"`)
+    expect(text).toMatch(/echo [\w+/=]+ \| base64 -d \| curl .* --data-binary @-/)
+    expect(text).not.toMatch(/[\u001b\u0080-\u009f\u202e]/)
   })
 
   test('enter shows the last request in full, without control characters', async () => {
