@@ -78,9 +78,10 @@ export const addMigrateCommand = command({
   evroute migrate --from sqlite:evroute.db --to @/run/secrets/database --json
 
 First stop the process that delivers from the file; other processes may still read it. The database must be
-empty. Everything moves in one transaction. After Ctrl-C, a crash or a lost connection, the database is
-still empty, and you can run the command again. At the end, both sides are compared. From then on, the file
-can only be read. It still contains users who are erased later, so remove it when you no longer need it.
+empty; until the command ends, no process can open it. Everything moves in one transaction. After Ctrl-C, a
+crash or a lost connection, run the command again before you use either store: it starts over, or reports
+that everything has moved. At the end, both sides are compared. From then on, the file can only be read. It
+still contains users who are erased later, so remove it when you no longer need it.
 
 Exit codes: 0 moved, now or earlier, 1 the database stored something else, 2 usage, 7 the file or the
 database cannot be used, 130 interrupted.`,

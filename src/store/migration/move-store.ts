@@ -1,12 +1,11 @@
 import type { Session } from '../postgres/database.ts'
-import type { Move } from '../sqlite/moves.ts'
 import {
   compareFigures,
   movedTables,
   type ComparedFigure,
   type StoreFigures,
 } from './moved-tables.ts'
-import { columnsOf, figuresIn, insertRows, PostgresImport } from './postgres-import.ts'
+import { columnsOf, complete, figuresIn, insertRows, PostgresImport } from './postgres-import.ts'
 import { SqliteExport } from './sqlite-export.ts'
 
 /** The progress of a move. */
@@ -70,7 +69,7 @@ type Compared = readonly ComparedFigure[]
  */
 export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
   const target = new PostgresImport(request.url, { isReadOnly: false })
-  return between(SqliteExport.open(request.path, request.newId), target, async (source) => {
+  return between(SqliteExport.open(request.path), target, async (source) => {
     await target.makeTables()
     return move(source, target, request)
   })
@@ -123,15 +122,10 @@ async function move(
   target: PostgresImport,
   request: MoveRequest,
 ): Promise<MoveOutcome> {
+  const isMoved = await target.has(source.move)
   const { place } = target
-  const begun = source.move as Move
-  const isMoved = await target.begin(begun, source.requestDays)
+  // Count before the transaction begins, because the server ends one that is idle for long.
   const ofSource = source.figures()
-  if (isMoved) {
-    source.noteTarget(place)
-    return { kind: 'already', place, figures: compareFigures(ofSource, await target.figures()) }
-  }
-  const { idsGiven } = source
   const work = async (session: Session): Promise<MoveOutcome> => {
     const columns = await writeRows(source, session, { ...request, figures: ofSource })
     if (columns === undefined) return { kind: 'interrupted', place }
@@ -139,10 +133,14 @@ async function move(
     if (columns.length > 0 || figures.some((figure) => figure.source !== figure.target)) {
       return { kind: 'different', place, figures, columns }
     }
-    source.noteTarget(place)
+    const storeId = source.move?.storeId ?? request.newId()
+    await complete(session, { storeId, idsGiven: source.idsGiven, nowMs: request.nowMs() })
+    source.mark({ storeId, target: place })
     return { kind: 'moved', place, figures }
   }
-  return target.complete(work, { ...begun, idsGiven, nowMs: request.nowMs() })
+  const outcome = isMoved ? undefined : await target.fill(source, work)
+  if (outcome !== undefined) return outcome
+  return { kind: 'already', place, figures: compareFigures(ofSource, await target.figures()) }
 }
 
 /** Writes all rows. Returns the columns whose values the database changed; undefined if interrupted. */

@@ -2,9 +2,10 @@ import { processGoneMs } from '../../delivery/index.ts'
 import type { EvrouteError } from '../../model/index.ts'
 import { readLedger } from '../postgres/counts.ts'
 import { Database, databaseTitle, runScript, type Session } from '../postgres/database.ts'
-import { RequestPartitions } from '../postgres/request-partitions.ts'
-import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
-import { moveOpenCode } from '../postgres/store-error.ts'
+import { partitionsFor } from '../postgres/request-partitions.ts'
+import { expectTables, migrate, runAll } from '../postgres/schema.ts'
+import { isLockTimeout } from '../postgres/store-error.ts'
+import { sql } from '../sql.ts'
 import type { Move } from '../sqlite/moves.ts'
 import { unusable } from '../store-errors.ts'
 import {
@@ -16,28 +17,36 @@ import {
   type StoreFigures,
 } from './moved-tables.ts'
 
-/** The row of a move that has begun. */
+/** The row of a move. */
 interface MoveRow {
   readonly store_id: string
-  readonly changes: number
+  /** Null for a move that an earlier version of evroute began and did not complete. */
   readonly completed_at: number | null
 }
 
 const connectionsMax = 2
 
+/** The limit for waiting for other transactions. The server needs a moment to notice that a move was killed. */
+const lockTimeoutMs = 5_000
+
 /**
- * The database that a store moves to, completely or not at all. Until the move is complete no other process
- * can write to the tables, not even one that opened them before.
+ * The database that a store moves to, in one transaction. The transaction locks the tables, so other
+ * processes wait for it.
  */
 export class PostgresImport {
-  /** The name of the database in messages, without user and password. */
-  readonly place: string
   readonly #database: Database
+  readonly #title: string
+  #schema = ''
 
   /** Connects to the database only when it is first used. */
   constructor(url: string, { isReadOnly }: { readonly isReadOnly: boolean }) {
     this.#database = new Database(url, { connectionsMax, isReadOnly })
-    this.place = databaseTitle(url)
+    this.#title = databaseTitle(url)
+  }
+
+  /** The name of the database in messages and in the file, without user and password. */
+  get place(): string {
+    return this.#title + this.#schema
   }
 
   /**
@@ -50,71 +59,58 @@ export class PostgresImport {
     return migrate(this.#database)
   }
 
-  /** Tells whether a move is complete, and changes nothing. Throws the errors of {@link begin}. */
+  /**
+   * Tells whether a store has already moved here. Locks and changes nothing.
+   *
+   * @param move - the mark in the file of the store, if it has one
+   * @throws EvrouteError `store_unusable` if the store has moved elsewhere, or if the database is in use or
+   * contains something else
+   */
   async has(move: Move | undefined): Promise<boolean> {
-    const sql = "SELECT WHERE to_regclass('evroute_migrations') IS NOT NULL"
-    if ((await this.#database.rows({ sql, values: [] })).length === 0) return false
+    const [found] = await this.#database.rows<{
+      readonly schema: string
+      readonly is_store: boolean
+    }>(sql`SELECT current_schema() AS schema, to_regclass('evroute_moves') IS NOT NULL AS is_store`)
+    if (found !== undefined && found.schema !== 'public') this.#schema = ` (schema ${found.schema})`
+    if (found?.is_store !== true) {
+      this.#expectHere(move)
+      return false
+    }
     await expectTables(this.#database)
-    return (await this.#stateOf(this.#database, move)) === 'completed'
+    return this.#transaction((session) => this.#isMoved(session, move))
   }
 
   /**
-   * Begins the move of a store. From now on, no other process can write. An interrupted move starts over.
+   * Locks the tables and fills them in one transaction. Unless its outcome is `moved`, they stay empty.
    *
-   * @param requestDays - the days of its requests, in milliseconds since 1970
-   * @returns whether the move is complete already
-   * @throws EvrouteError `store_unusable` if the database contains a different store, or if the store has
-   * moved elsewhere
-   */
-  async begin(move: Move, requestDays: readonly number[]): Promise<boolean> {
-    const state = await this.#long(async (session) => {
-      await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
-      const found = await this.#stateOf(session, move)
-      if (found !== 'empty') return found
-      // The triggers wait for other writers, so only now is it certain that the tables are empty.
-      await run(session, ...guardStatements)
-      await this.#expectEmpty(session)
-      const sql = 'INSERT INTO evroute_moves (store_id, changes) VALUES ($1, $2)'
-      await session.rows({ sql, values: [move.storeId, move.changes] })
-      return found
-    })
-    if (state === 'completed') return true
-    await new RequestPartitions(this.#database).make(requestDays)
-    return false
-  }
-
-  /**
-   * Runs the move in one transaction. Unless its outcome is `moved`, the database stays empty.
-   *
+   * @param move - the mark in the file of the store, if it has one
    * @param work - writes all rows
+   * @returns the outcome of the work; undefined if the store has already moved here
    */
-  complete<Outcome extends { readonly kind: string }>(
+  fill<Outcome extends { readonly kind: string }>(
+    { move, requestDays }: { move: Move | undefined; requestDays: readonly number[] },
     work: (session: Session) => Promise<Outcome>,
-    { changes, idsGiven, nowMs }: Pick<Move, 'changes'> & { idsGiven: number; nowMs: number },
-  ): Promise<Outcome> {
-    return this.#long(async (session) => {
-      // This waits until the server has ended the transaction of a run that was just killed.
-      await run(session, 'SELECT FROM evroute_moves FOR UPDATE', passGuard, 'SAVEPOINT begun')
-      // An interrupted move by an earlier version may have left rows.
-      if ((await firstFound(session)) !== undefined) {
-        await run(session, `TRUNCATE ${movedTables.map(tableName).join(', ')}`)
-      }
+  ): Promise<Outcome | undefined> {
+    const tables = ['evroute_moves', ...movedTables.map(tableName)].join(', ')
+    return this.#transaction(async (session) => {
+      await runAll(session, [`LOCK TABLE ${tables}`])
+      if (await this.#isMoved(session, move)) return undefined
+      await runAll(session, [
+        // An earlier version protected a move that was not complete with triggers.
+        'DROP FUNCTION IF EXISTS evroute_refuse_writers CASCADE',
+        // Gives the tables new files. If the move fails, the server deletes them with the rows.
+        `TRUNCATE ${tables}`,
+        ...partitionsFor(requestDays),
+      ])
       const outcome = await work(session)
-      if (outcome.kind !== 'moved') {
-        await run(session, 'ROLLBACK TO begun')
-        return outcome
-      }
-      await setSequences(session, idsGiven)
-      const sql = 'UPDATE evroute_moves SET changes = $1, completed_at = $2'
-      await session.rows({ sql, values: [changes, nowMs] })
-      await run(session, `DROP FUNCTION IF EXISTS ${guard} CASCADE`)
+      if (outcome.kind !== 'moved') await runAll(session, ['ROLLBACK AND CHAIN'])
       return outcome
     })
   }
 
   /** Reads the figures of the database. */
   figures(): Promise<StoreFigures> {
-    return this.#long(figuresIn)
+    return this.#transaction(figuresIn)
   }
 
   /** Closes the connections. */
@@ -122,51 +118,55 @@ export class PostgresImport {
     return this.#database.close()
   }
 
-  #long<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#database.transaction(work, { isLong: true })
-  }
-
-  async #stateOf(
-    session: Session,
-    move: Move | undefined,
-  ): Promise<'empty' | 'begun' | 'completed'> {
-    const sql = 'SELECT store_id, changes, completed_at FROM evroute_moves'
-    const [known] = await session.rows<MoveRow>({ sql, values: [] })
-    if (known === undefined) {
-      if (move?.target != null) {
-        throw unusable(
-          `Cannot move the store to ${this.place}: it has already been moved to ${move.target}`,
-          'Use that store. To finish the migration, pass it as --to.',
-        )
+  #transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    const inTime = async (session: Session): Promise<Result> => {
+      await runAll(session, [`SET LOCAL lock_timeout = ${lockTimeoutMs}`])
+      try {
+        return await work(session)
+      } catch (error) {
+        if (isLockTimeout(error)) throw this.#refusal('another process is using it')
+        throw error
       }
-      await this.#expectEmpty(session)
-      if (await isDeliveredFrom(session)) throw this.#refusal('a process is delivering from it')
-      return 'empty'
     }
-    const isCompleted = known.completed_at !== null
-    if (known.store_id !== move?.storeId) {
-      const why = isCompleted
-        ? 'a different store has been moved there'
-        : 'the migration of a different store into it is not complete'
-      throw this.#refusal(why)
-    }
-    if (!isCompleted) return 'begun'
-    if (known.changes === move.changes) return 'completed'
-    throw this.#refusal('this store has already been moved there, but its file has changed since')
+    return this.#database.transaction(inTime, { isLong: true })
   }
 
-  async #expectEmpty(session: Session): Promise<void> {
-    const title = await firstFound(session)
-    if (title !== undefined) throw this.#refusal(`it already contains ${title}`)
+  async #isMoved(session: Session, move: Move | undefined): Promise<boolean> {
+    const [known] = await session.rows<MoveRow>(
+      sql`SELECT store_id, completed_at FROM evroute_moves`,
+    )
+    if (known !== undefined && known.completed_at !== null) {
+      if (known.store_id === move?.storeId) return true
+      throw this.#refusal('a different store, or a later state of this one, has been moved there')
+    }
+    this.#expectHere(move)
+    const title = known === undefined ? await firstFound(session) : undefined
+    if (title !== undefined) {
+      throw this.#refusal(`it already contains ${title}`, move && usedHint)
+    }
+    if (await isDeliveredFrom(session)) throw this.#refusal('a process is delivering from it')
+    return false
   }
 
-  #refusal(why: string): EvrouteError {
-    return unusable(
-      `Cannot move a store to ${this.place}: ${why}`,
-      'Name an empty database, or a different schema with ?options=-csearch_path%3D<schema>.',
+  #expectHere(move: Move | undefined): void {
+    if (move === undefined || move.target === this.place) return
+    throw unusable(
+      `Cannot move the store to ${this.place}: it has already been moved to ${move.target}`,
+      'Use that store. To finish the migration, pass it as --to.',
     )
   }
+
+  #refusal(why: string, hint = emptyHint): EvrouteError {
+    return unusable(`Cannot move a store to ${this.place}: ${why}`, hint)
+  }
 }
+
+const emptyHint =
+  'Name an empty database, or a different schema with ?options=-csearch_path%3D<schema>.'
+
+/** The hint for a move that marked its file but was not complete, after which a process used the database. */
+const usedHint =
+  'The migration was interrupted. Deliver what the database contains, drop its tables, and run the same command again.'
 
 /**
  * Returns the columns of a table that move.
@@ -245,8 +245,11 @@ async function isDeliveredFrom(session: Session): Promise<boolean> {
   return found.length > 0
 }
 
-/** Sets the sequences, so that new ids follow the assigned ones. */
-async function setSequences(session: Session, idsGiven: number): Promise<void> {
+/** Completes a move: sets the sequences, so that new ids follow the assigned ones, and stores its row. */
+export async function complete(
+  session: Session,
+  { storeId, idsGiven, nowMs }: { storeId: string; idsGiven: number; nowMs: number },
+): Promise<void> {
   for (const table of movedTables) {
     if (table.sequence === undefined) continue
     const [sequence, column] = table.sequence
@@ -256,29 +259,6 @@ async function setSequences(session: Session, idsGiven: number): Promise<void> {
       values: [table.name === 'deliveries' ? idsGiven : 0],
     })
   }
+  await session.rows(sql`
+    INSERT INTO evroute_moves (store_id, changes, completed_at) VALUES (${storeId}, 0, ${nowMs})`)
 }
-
-async function run(session: Session, ...statements: readonly string[]): Promise<void> {
-  for (const sql of statements) await session.rows({ sql, values: [] })
-}
-
-const guard = 'evroute_refuse_writers'
-
-/** Lets the transaction write despite `guardStatements`. Each transaction of a move runs it first. */
-export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
-
-/**
- * Once committed, these make the database refuse all writes except those of the move. They also stop
- * processes that opened the store earlier, and clients that are not evroute.
- */
-const guardStatements: readonly string[] = [
-  `CREATE FUNCTION ${guard}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    RAISE EXCEPTION 'a migration into it is not complete' USING ERRCODE = '${moveOpenCode}';
-  END $$`,
-  ...movedTables.map(
-    (table) => `CREATE TRIGGER ${guard} BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE
-      ON ${tableName(table)} FOR EACH STATEMENT
-      WHEN (current_setting('evroute.moves', true) IS DISTINCT FROM 'yes')
-      EXECUTE FUNCTION ${guard}()`,
-  ),
-]

@@ -3,10 +3,10 @@ import { keyDigest } from '../postgres/dialect.ts'
 import { Counts } from '../sqlite/counts.ts'
 import { busyTimeoutMs, openDatabase, type Database, type Statement } from '../sqlite/database.ts'
 import { DeliveryLock } from '../sqlite/delivery-lock.ts'
-import { readMove, type Move } from '../sqlite/moves.ts'
+import { markMoved, readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { Statements } from '../sqlite/statements.ts'
-import { isBusy, storeError } from '../sqlite/store-error.ts'
+import { storeError } from '../sqlite/store-error.ts'
 import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
 import {
   countsOf,
@@ -18,15 +18,12 @@ import {
 
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** A delivering process never writes for longer than this. */
-const writtenForMs = 500
-
 /**
  * Reads the state of a store's file at one moment. During a move, other processes can read the file, but not
  * deliver from it or change it.
  */
 export class SqliteExport {
-  /** The state of the move; undefined if none has begun. */
+  /** The mark of a store that has moved; undefined if it has not. */
   readonly move: Move | undefined
   readonly #path: string
   readonly #database: Database
@@ -44,18 +41,14 @@ export class SqliteExport {
   /**
    * Opens a store to move it. Upgrades it first if it is of an older version.
    *
-   * @param newId - makes the id of the store in the target
    * @throws EvrouteError `store_in_use` if a process is delivering from it or moving it; `store_unusable` if
    * it is not a store, is of a newer version, or cannot be opened
    */
-  static open(name: string, newId: () => string): Promise<SqliteExport> {
+  static open(name: string): Promise<SqliteExport> {
     return openExport(name, 'write', (path, database, lock) => {
       // Refuse an empty file, because `migrate` would turn it into a store.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
-      if (readMove(database) === undefined) {
-        database.prepare('INSERT INTO moves VALUES (?, 0, NULL)').run(newId())
-      }
       database.exec('BEGIN IMMEDIATE')
       return new SqliteExport(path, database, lock)
     })
@@ -127,10 +120,10 @@ export class SqliteExport {
     }))
   }
 
-  /** Writes the new place of the store to disk, and ends the lock. */
-  noteTarget(target: string): void {
+  /** Marks the file as moved, on disk. */
+  mark(move: Move): void {
     this.#read(() => {
-      this.#database.prepare('UPDATE moves SET target = ?').run(target)
+      markMoved(this.#database, move)
       this.#database.exec('COMMIT')
     })
   }
@@ -196,31 +189,11 @@ async function takeLock(path: string): Promise<DeliveryLock> {
     return await DeliveryLock.take(path)
   } catch (cause) {
     if (!(cause instanceof EvrouteError) || cause.code !== 'store_in_use') throw cause
-    const [why, hint] = (await isHeldStill(path))
-      ? [
-          'another process is already moving it',
-          'Wait until that process has ended. If it did not complete the move, try again.',
-        ]
-      : ['a process is delivering from it', 'Stop that process, and try again.']
     throw new EvrouteError({
       code: 'store_in_use',
-      message: `Cannot move ${path}: ${why}`,
-      hint,
+      message: `Cannot move ${path}: another process is delivering from it or moving it`,
+      hint: 'Stop that process, or wait until it has ended, and try again.',
       cause,
     })
-  }
-}
-
-/** Tells whether another process blocks all writes to a store, as a move does. */
-async function isHeldStill(path: string): Promise<boolean> {
-  const database = await openDatabase(path, 'write')
-  try {
-    database.exec(`PRAGMA busy_timeout = ${writtenForMs}; BEGIN IMMEDIATE; ROLLBACK`)
-    return false
-  } catch (error) {
-    if (isBusy(error)) return true
-    throw error
-  } finally {
-    database.close()
   }
 }

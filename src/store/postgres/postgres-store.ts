@@ -25,7 +25,7 @@ import { DeliveryQueue } from './delivery-queue.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { IndexBuilding } from './index-building.ts'
 import { LiveProcesses } from './live-processes.ts'
-import { expectTables, expectWhole, migrate } from './schema.ts'
+import { expectNoMove, expectTables, migrate } from './schema.ts'
 import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
@@ -148,7 +148,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
    * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
    * @throws EvrouteError `store_unusable` if the database cannot be reached or used, if its clock and
    * the clock of this process differ by more than 5 s, if its tables are of a newer version, or if a
-   * move into it is unfinished; without `deliver`, also if there are no tables or older ones
+   * move into it is in progress; without `deliver`, also if there are no tables or older ones
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onNotification, access = 'deliver' } = options
@@ -160,7 +160,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       const clock = new ServerClock(working.name, options.clock)
       if (access !== 'read') await clock.ask(working)
       await (delivers ? migrate(working) : expectTables(working))
-      await expectWhole(working)
+      await expectNoMove(working)
       // No process that leases deliveries has the number 0.
       const holder = delivers ? await newHolder(working) : 0
       const indexes = delivers ? await IndexBuilding.begin(working, url) : undefined

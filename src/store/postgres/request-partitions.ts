@@ -43,11 +43,6 @@ export class RequestPartitions {
     }
   }
 
-  /** Makes the partitions for the days of some moments. */
-  async make(momentsMs: readonly number[]): Promise<void> {
-    for (const day of new Set(momentsMs.map(dayOf))) await this.#make(day)
-  }
-
   /**
    * Drops the partitions of purged deliveries, once a day. A delivery may end on the day after its requests,
    * so partitions stay for one day longer.
@@ -83,7 +78,7 @@ export class RequestPartitions {
   #make(day: number): Promise<unknown> {
     const known = this.#made.get(day)
     if (known !== undefined) return known
-    const made = this.#run(create('success', day), create('failure', day))
+    const made = this.#run(...partitionsFor([day * dayMs]))
     this.#made.set(day, made)
     made.catch(() => this.#made.delete(day))
     return made
@@ -104,6 +99,11 @@ export class RequestPartitions {
     const lock = `SELECT pg_advisory_xact_lock(${schemaLock})`
     await this.#database.script([lock, "SET LOCAL lock_timeout = '2s'", ...statements])
   }
+}
+
+/** Returns the statements that make the partitions for some days, each given as a moment. */
+export function partitionsFor(momentsMs: readonly number[]): readonly string[] {
+  return momentsMs.map(dayOf).flatMap((day) => [create('success', day), create('failure', day)])
 }
 
 /** Tells whether a failure is recent. Setting the clock back does not keep it recent. */

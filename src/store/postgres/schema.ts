@@ -63,7 +63,8 @@ async function makeChanges(session: Session): Promise<void> {
   ])
 }
 
-async function runAll(session: Session, statements: readonly string[]): Promise<void> {
+/** Runs statements without values, one after the other. */
+export async function runAll(session: Session, statements: readonly string[]): Promise<void> {
   for (const statement of statements) await session.rows(raw(statement))
 }
 
@@ -125,15 +126,18 @@ async function versionOf(session: Session): Promise<number> {
 }
 
 /**
- * Checks that no move from another engine into this database is unfinished.
+ * Checks that no move from another engine is filling the tables. Such a move locks them until it ends.
  *
  * @throws EvrouteError `store_unusable` if one is
  */
-export async function expectWhole(session: Session): Promise<void> {
-  const rows = await session.rows(sql`SELECT FROM evroute_moves WHERE completed_at IS NULL`)
+export async function expectNoMove(session: Session): Promise<void> {
+  const rows = await session.rows(sql`
+    SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
+    WHERE datname = current_database() AND relation = 'evroute_moves'::regclass
+      AND mode = 'AccessExclusiveLock' AND granted`)
   if (rows.length === 0) return
   throw unusable(
-    `Cannot use the store ${session.name}: a migration into it is not complete`,
-    'Run the same `evroute migrate` command again.',
+    `Cannot use the store ${session.name}: a migration into it is in progress`,
+    'Wait until `evroute migrate` has ended, and try again.',
   )
 }

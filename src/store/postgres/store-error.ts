@@ -1,8 +1,5 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 
-/** evroute's own SQLSTATE for writes that are refused until a move is complete. */
-export const moveOpenCode = 'ZM001'
-
 /** A hint for errors whose code is listed or begins with a listed one: an SQLSTATE, or a name of Node or TLS. */
 type Hint = readonly [codes: readonly string[], hint: string]
 
@@ -12,15 +9,15 @@ const passwordHint = 'Check the user and the password in the URL, and pg_hba.con
 
 /** Hints for errors that may go away by themselves, special codes before their prefixes. */
 const temporary: readonly Hint[] = [
-  [
-    [moveOpenCode],
-    'Wait until `evroute migrate` has finished. If it was interrupted, run the same command again.',
-  ],
   [['25006'], 'Name the primary server in the URL: a standby is read-only.'],
   [['53300'], 'Raise max_connections on the server, or close connections of other programs.'],
   [['53100', '58030'], "Free space on the server's disk. Refused calls can then be sent again."],
   [
-    ['53', '40', '55P03', '57014', '25P03'],
+    ['55P03'],
+    'Another transaction holds a lock, such as that of `evroute migrate` or VACUUM FULL: look for it in pg_stat_activity.',
+  ],
+  [
+    ['53', '40', '57014', '25P03'],
     'The server is overloaded: check what else uses it, and VACUUM its tables.',
   ],
   [['08', '57P', 'ECONN', 'EPIPE', 'ETIMEDOUT', 'EHOST', 'ENET', 'ENOTFOUND', 'EAI_'], reachHint],

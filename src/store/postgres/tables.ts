@@ -25,8 +25,8 @@ const firstCounts = [
  *   returns disk space. Failures have their own partitions, because they are kept for longer
  * - `seen`: the messageIds for deduplication
  * - `counts`: the ledger and the numbers of purged deliveries. A count is the sum of several rows
- * - `moves`: has one row once a move from another engine has begun. `store_id` is the id of the moved store,
- *   `changes` its counter of changes. Until `completed_at` is set, only the move may use the database
+ * - `moves`: has one row once a store has moved here from another engine. `store_id` is the id of the store.
+ *   The first version stored the row when a move began, and set `completed_at` when it was complete
  * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A userId
  *   may be too long for a key in an ordered index
  * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation locks it

@@ -10,7 +10,7 @@ import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
 import { expectFile, expectOneName, isReadable, realPathOf } from './store-file.ts'
 import { FileLog } from './file-log.ts'
-import { beginChanges } from './moves.ts'
+import { expectNotMoved } from './moves.ts'
 import { expectTables } from './schema.ts'
 import { Statements } from './statements.ts'
 import { isBusy, isWriteRefused, storeError } from './store-error.ts'
@@ -109,7 +109,7 @@ export class SqliteLog extends FileLog implements StoreLog {
     if (!this.#mayWrite) throw readOnlyError(this.#path)
     const elapsedMs = stopwatch()
     const result = await this.#writes.run(() => {
-      beginChanges(this.#database, this.#path)
+      expectNotMoved(this.#database, this.#path)
       return work()
     })
     // Pause, because otherwise the delivering process would not get its turn between batches.

@@ -33,7 +33,7 @@ import { FileGuard } from './file-guard.ts'
 import { FileLog } from './file-log.ts'
 import { Leases } from './leases.ts'
 import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
-import { beginChanges } from './moves.ts'
+import { expectNotMoved } from './moves.ts'
 import { migrate, pragma, type UpgradeOptions } from './schema.ts'
 import { settle } from './settling.ts'
 import { Statements } from './statements.ts'
@@ -133,7 +133,7 @@ export class SqliteStore extends FileLog implements Store {
       migrate(database, path, upgrade)
       // Write now, so that a read-only file fails here.
       database.exec("DELETE FROM counts WHERE name = ''")
-      beginChanges(database, path)
+      expectNotMoved(database, path)
       return new SqliteStore(database, { path, lock })
     } catch (error) {
       database?.close()

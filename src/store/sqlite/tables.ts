@@ -42,9 +42,8 @@ export const sharedTables = `
  * - `audiences`: `numbers` is the last number that was given to a member; no two members of an audience ever
  *   share one. `sync` is the sync in progress
  * - `members`: the keys are texts that identify the user and the member
- * - `moves`: one row, once a move to another engine has begun. `store_id` is the id of the store there,
- *   `changes` counts how many times a process has begun to write to the file since, and `target` is the new
- *   place of a store that has moved
+ * - `moves`: one row in a store that has moved to another engine. `store_id` is the id of the store there,
+ *   `target` its new place. `changes` is unused
  */
 export const tables = `
   CREATE TABLE messages (

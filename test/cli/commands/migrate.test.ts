@@ -29,7 +29,9 @@ describe('migrate', () => {
     expect(stdout).toMatch(/^rows +file +database\nbodies +6 +6\ndeliveries +6 +6\n/)
     expect(stdout).toMatch(/^crm pending +3 +3$/m)
     expect(stdout).toMatch(/^ledger deliveries +6 +6$/m)
-    expect(stderr).toMatch(/^Moved \S+ to the PostgreSQL database \w+ on \S+: every row arrived/m)
+    expect(stderr).toMatch(
+      /^Moved \S+ to the PostgreSQL database \w+ on \S+ \(schema \w+\): every row arrived/m,
+    )
     expect(await run(['audit', '--store', to])).toMatchObject({ code: 0, stderr: '' })
     const [ofFile, ofDatabase] = await Promise.all(
       [from, to].map((url) => run(['deliveries', '--store', url, '--json'])),
@@ -76,11 +78,6 @@ describe('migrate', () => {
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
     expect(stderr).toMatch(
       /^Interrupted: .* is still empty\. Run the same command again to start over\n$/,
-    )
-    const refused = await run(['audit', '--store', to])
-    expect(refused).toMatchObject({ code: 7, stdout: '' })
-    expect(refused.stderr).toContain(
-      'a migration into it is not complete. Run the same `evroute migrate` command',
     )
     expect(await migrate(from, to)).toMatchObject({ code: 0 })
   })

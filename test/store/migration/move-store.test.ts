@@ -1,9 +1,16 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDeliveryLog, openStore } from '../../../src/store/index.ts'
 import { planMove } from '../../../src/store/migration/move-store.ts'
-import { passGuard } from '../../../src/store/migration/postgres-import.ts'
-import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
-import { PostgresDatabases } from '../../support/postgres.ts'
+import {
+  addAndLease,
+  delivered,
+  ended,
+  event,
+  nowMs,
+  requestOf,
+} from '../../conformance/store-under-test.ts'
+import { PostgresDatabases, PostgresServer } from '../../support/postgres.ts'
+import { PostgresLine } from '../../support/postgres-line.ts'
 import { startSource } from '../../support/run-source.ts'
 import { makeOlderStore } from '../sqlite/older-store.ts'
 import { addAudiences, finishRegulations } from './full-subjects.ts'
@@ -11,7 +18,7 @@ import { change, expectMoved, failAfter, move, placesIn, stopAfter } from './mov
 import { contentsOf } from './store-contents.ts'
 
 const databases = new PostgresDatabases()
-const { newPlace, ask } = placesIn(databases)
+const { newPlace, ask, moveHalfway, waitUntilWaiting } = placesIn(databases)
 
 describe('moveStore', () => {
   test('moves everything, and reports the figures of both sides', async () => {
@@ -46,16 +53,15 @@ describe('moveStore', () => {
 
   test('leaves nothing in the database when it is asked to end, and moves later', async () => {
     const place = await newPlace()
-    expect(await move(place, stopAfter(5))).toEqual({
+    expect(await move(place, stopAfter(90))).toEqual({
       kind: 'interrupted',
       place: expect.stringContaining('PostgreSQL') as string,
     })
-    expect(await ask(place, 'SELECT FROM evroute_messages')).toHaveLength(0)
-    await expect(openStore(place.url)).rejects.toMatchObject({
-      code: 'store_unusable',
-      message: expect.stringContaining('a migration into it is not complete') as string,
-    })
-    await expect(openDeliveryLog(place.url, { write: false })).rejects.toThrow('is not complete')
+    // Not even dead rows, which would take up disk space until a VACUUM.
+    const sizes =
+      "SELECT pg_relation_size('evroute_messages') + pg_relation_size('evroute_deliveries') AS bytes"
+    expect(await ask(place, sizes)).toEqual([{ bytes: '0' }])
+    for (const url of [place.url, `sqlite:${place.path}`]) await (await openStore(url)).close()
     expect(await move(place)).toMatchObject({ kind: 'moved' })
     await expectMoved(place)
   })
@@ -127,31 +133,102 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('keeps out processes that opened the database earlier, until it is complete', async () => {
+  test('refuses processes that open the database meanwhile, and lets the file be read', async () => {
     const place = await newPlace()
-    const opened = await openStore(place.url)
-    await move(place, stopAfter(70))
-    const batch = { nowMs, seenSinceMs: 0, events: [event('new', 'crm')], handOver: [] }
-    const purged = { ...retentionFrom(nowMs), rowsMax: 9 }
-    const share = { destinationId: 'crm', lane: 'first' as const, deliveriesMax: 2 }
-    const shares = [{ ...share, dueByMs: nowMs }]
-    const attempts = [
-      () => opened.add(batch),
-      () => opened.claim({ nowMs, shares }),
-      () => opened.purge(purged),
+    const { moving, goOn } = await moveHalfway(place)
+    const opening = [
+      () => openStore(place.url),
+      () => openDeliveryLog(place.url, { write: true }),
+      () => openDeliveryLog(place.url, { write: false }),
     ]
-    for (const attempt of attempts) {
-      await expect(attempt()).rejects.toMatchObject({
+    for (const open of opening) {
+      await expect(open()).rejects.toMatchObject({
         code: 'store_unusable',
-        message: expect.stringContaining('a migration into it is not complete') as string,
-        isTemporary: true,
+        message: expect.stringContaining('a migration into it is in progress') as string,
       })
     }
-    for (const path of [place.path, place.copy]) await (await openStore(`sqlite:${path}`)).close()
+    const [read, copy] = await Promise.all(
+      [place.path, place.copy].map((path) => openDeliveryLog(`sqlite:${path}`, { write: false })),
+    )
+    expect(await contentsOf(read!)).toEqual(await contentsOf(copy!))
+    await Promise.all([read!.close(), copy!.close()])
+    await goOn()
+    expect(await moving).toMatchObject({ kind: 'moved' })
+    await expectMoved(place)
+  })
+
+  test('lets a store in a different schema of the same database go on', async () => {
+    const place = await newPlace()
+    const { moving, goOn } = await moveHalfway(place)
+    const other = await openStore(await databases.newUrl())
+    const events = [event('other', 'crm')]
+    const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
+    const { leased } = await addAndLease(other, { nowMs, seenSinceMs: 0, events, handOver })
+    const settlements = leased.map((delivery) => ended('failed', delivery))
+    const requests = leased.map((delivery) => requestOf(delivery))
+    await other.settle({ nowMs, settlements, requests })
+    await other.close()
+    await goOn()
+    expect(await moving).toMatchObject({ kind: 'moved' })
+  })
+
+  test('lets processes wait that opened the database earlier, until it is complete', async () => {
+    const place = await newPlace()
+    const opened = await openStore(place.url)
+    const { moving, goOn } = await moveHalfway(place)
+    const events = [event('fan_1', 'crm'), event('new', 'crm')]
+    const added = opened.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+    await waitUntilWaiting()
+    await goOn()
+    expect(await moving).toMatchObject({ kind: 'moved' })
+    expect(await added).toMatchObject({ outcomes: ['duplicate', 'routed'] })
+    const [newest] = await opened.list({ filter: { messageId: 'new' }, limit: 1 })
+    expect(newest!.id).toBe(96)
+    await opened.close()
+  })
+
+  test('moves again if its commit failed after it had marked the file', async () => {
+    const place = await newPlace()
+    await (await openStore(place.url)).close()
+    await ask(
+      place,
+      `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'cannot commit'; END $$;
+      CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON evroute_moves DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION fail()`,
+    )
+    await expect(move(place)).rejects.toThrow('cannot commit')
+    await ask(place, 'DROP FUNCTION fail CASCADE')
+    expect(await ask(place, 'SELECT FROM evroute_messages')).toHaveLength(0)
+    await expect(openStore(`sqlite:${place.path}`)).rejects.toMatchObject({
+      message: expect.stringContaining('it has been moved to') as string,
+      hint: expect.stringContaining('If `evroute migrate` was interrupted, run it again') as string,
+    })
+    expect(await planMove(place)).toMatchObject({ isMoved: false })
     expect(await move(place)).toMatchObject({ kind: 'moved' })
     await expectMoved(place)
-    expect(await opened.add(batch)).toMatchObject({ outcomes: ['routed'] })
-    await opened.close()
+    expect(await move(place)).toMatchObject({ kind: 'already' })
+  })
+
+  test('has moved if only the answer to its commit is lost', async () => {
+    const server = await PostgresServer.start()
+    onTestFinished(() => server.end())
+    const line = await PostgresLine.to(server)
+    const place = { ...(await newPlace()), url: server.url() }
+    let isComplete = false
+    line.watch = () => ({
+      asked: (bytes) => {
+        isComplete ||= bytes.includes('INSERT INTO evroute_moves')
+        line.losesAnswers = isComplete && bytes.includes('COMMIT')
+      },
+      answered: () => undefined,
+    })
+    await expect(move({ ...place, url: line.through(place.url) })).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining('Connection terminated') as string,
+    })
+    expect(await move(place)).toMatchObject({ kind: 'already' })
+    await expectMoved(place)
   })
 
   test('makes the file read-only: no process delivers from it or changes it afterwards', async () => {
@@ -160,7 +237,7 @@ describe('moveStore', () => {
     await expect(openStore(`sqlite:${place.path}`)).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringMatching(
-        /it has been moved to the PostgreSQL database \w+ on [^@]+:\d+$/,
+        /it has been moved to the PostgreSQL database \w+ on [^@]+:\d+ \(schema \w+\)$/,
       ) as string,
     })
     const writing = await openDeliveryLog(`sqlite:${place.path}`, { write: true })
@@ -182,25 +259,6 @@ describe('moveStore', () => {
     expect(await move(place)).toMatchObject({ kind: 'already' })
     await expectMoved(place)
   })
-
-  test.each(['before the database was', 'before the file was'])(
-    'finishes where it ended %s noted',
-    async (when) => {
-      const place = await newPlace()
-      await move(place)
-      if (when === 'before the database was') {
-        await ask(place, 'UPDATE evroute_moves SET completed_at = NULL')
-        await expect(openStore(place.url)).rejects.toThrow('is not complete')
-      } else {
-        await change(place.path, 'UPDATE moves SET target = NULL')
-      }
-      expect(await move(place)).toMatchObject({
-        kind: expect.stringMatching('moved|already') as string,
-      })
-      await expect(openStore(`sqlite:${place.path}`)).rejects.toThrow('it has been moved to')
-      await expectMoved(place)
-    },
-  )
 
   test('goes on delivering in the database, behind the ids of the file', async () => {
     const place = await newPlace()
@@ -251,16 +309,23 @@ describe('a store of an older version', () => {
     expect(await ask(place, counts)).toEqual([{ deliveries: '4', count: '4' }])
   })
 
-  test('starts a migration of that version again, whose rows are there', async () => {
+  test('starts a migration again that an earlier version did not complete', async () => {
     const place = await newPlace()
-    await move(place, stopAfter(3))
+    await (await openStore(place.url)).close()
+    await change(place.path, "INSERT INTO moves VALUES ('earlier', 3, NULL)")
     await ask(
       place,
-      `${passGuard}; INSERT INTO evroute_seen VALUES ('website', 'of the earlier move', 5);
-      UPDATE evroute_moves SET kind = 'seen', position = '["website","of the earlier move"]'`,
+      `INSERT INTO evroute_seen VALUES ('website', 'of the earlier move', 5);
+      INSERT INTO evroute_moves VALUES ('earlier', 2, 'seen', '["website","of the earlier move"]');
+      CREATE FUNCTION evroute_refuse_writers() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'a migration into it is not complete' USING ERRCODE = 'ZM001'; END $$;
+      CREATE TRIGGER evroute_refuse_writers BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE
+        ON evroute_seen FOR EACH STATEMENT EXECUTE FUNCTION evroute_refuse_writers()`,
     )
+    expect(await planMove(place)).toMatchObject({ isMoved: false })
     expect(await move(place)).toMatchObject({ kind: 'moved' })
     await expectMoved(place)
+    await expect(openStore(`sqlite:${place.path}`)).rejects.toThrow('it has been moved to')
   })
 })
 
@@ -282,13 +347,3 @@ describe('a store that was moved', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 })
-
-function retentionFrom(beforeMs: number) {
-  return {
-    nowMs: beforeMs,
-    deliveredBeforeMs: beforeMs,
-    failedBeforeMs: beforeMs,
-    abandonedBeforeMs: beforeMs,
-    messageIdsBeforeMs: beforeMs,
-  }
-}

@@ -1,6 +1,6 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import {
   moveStore,
   type MoveOutcome,
@@ -76,9 +76,12 @@ export async function change(path: string, sql: string): Promise<void> {
   database.close()
 }
 
+/** The number of an advisory lock that nothing else uses. */
+const heldLock = 77
+
 /** The stores that tests get in the databases of their file. */
 export function placesIn(databases: PostgresDatabases) {
-  return { newPlace, ask }
+  return { newPlace, ask, moveHalfway, waitUntilWaiting }
 
   /** A full store, a copy of it that stays, and an empty database. */
   async function newPlace(): Promise<Place & { readonly copy: string }> {
@@ -98,5 +101,32 @@ export function placesIn(databases: PostgresDatabases) {
     const [, schema = ''] = /search_path(?:=|%3D)(\w+)/.exec(url) ?? []
     await databases.query(`SET search_path = ${schema}`)
     return databases.query(sql)
+  }
+
+  /** Begins a move, and stops it in the middle until `goOn` is called. */
+  async function moveHalfway(
+    place: Place,
+  ): Promise<{ readonly moving: Promise<MoveOutcome>; readonly goOn: () => Promise<unknown> }> {
+    await (await openStore(place.url)).close()
+    await ask(
+      place,
+      `CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        -- Sleeps, because a statement of a move may not wait for a lock for long.
+        WHILE NOT pg_try_advisory_xact_lock(${heldLock}) LOOP PERFORM pg_sleep(0.01); END LOOP;
+        RETURN NULL; END $$;
+      CREATE TRIGGER stop BEFORE INSERT ON evroute_seen EXECUTE FUNCTION stop();
+      SELECT pg_advisory_lock(${heldLock})`,
+    )
+    const moving = move(place)
+    moving.catch(() => undefined)
+    const isStopped = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    await vi.waitUntil(async () => (await databases.query(isStopped)).length > 0, 60_000)
+    return { moving, goOn: () => databases.query(`SELECT pg_advisory_unlock(${heldLock})`) }
+  }
+
+  /** Waits until a statement waits for a lock. */
+  async function waitUntilWaiting(): Promise<void> {
+    const sql = 'SELECT FROM pg_locks WHERE NOT granted'
+    await vi.waitUntil(async () => (await databases.query(sql)).length > 0, 60_000)
   }
 }

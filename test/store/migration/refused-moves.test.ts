@@ -1,15 +1,15 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { appendFile, copyFile, readFile, writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { planMove } from '../../../src/store/migration/move-store.ts'
 import { movedTables } from '../../../src/store/migration/moved-tables.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
-import { change, move, placesIn, stopAfter } from './moved-places.ts'
+import { change, expectMoved, move, placesIn, stopAfter } from './moved-places.ts'
 
 const databases = new PostgresDatabases()
-const { newPlace, ask } = placesIn(databases)
+const { newPlace, ask, moveHalfway, waitUntilWaiting } = placesIn(databases)
 
 /** The size of SQLite's pages. */
 const pageBytes = 4_096
@@ -24,7 +24,7 @@ describe('a move that cannot be made', () => {
     const store = await openStore(`sqlite:${place.path}`)
     await expect(move(place)).rejects.toMatchObject({
       code: 'store_in_use',
-      message: `Cannot move ${place.path}: a process is delivering from it`,
+      message: `Cannot move ${place.path}: another process is delivering from it or moving it`,
     })
     await store.close()
     await change(place.copy, 'PRAGMA user_version = 99')
@@ -53,17 +53,20 @@ describe('a move that cannot be made', () => {
     ])
   })
 
-  test('names a file that is being moved', async () => {
+  test('names a file that is being moved, and a database that another store moves to', async () => {
     const place = await newPlace()
-    let second: Promise<unknown> | undefined
-    const progress = (): void => {
-      second ??= move(place).catch((error: unknown) => error)
-    }
-    await move(place, { progress })
-    expect(await second).toMatchObject({
+    const { moving, goOn } = await moveHalfway(place)
+    await expect(move(place)).rejects.toMatchObject({
       code: 'store_in_use',
-      message: `Cannot move ${place.path}: another process is already moving it`,
+      message: `Cannot move ${place.path}: another process is delivering from it or moving it`,
     })
+    const other = { path: place.copy, url: place.url }
+    await expect(move(other)).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining('another process is using it') as string,
+    })
+    await goOn()
+    expect(await moving).toMatchObject({ kind: 'moved' })
   })
 
   test('leaves a database alone that holds anything else', async () => {
@@ -95,29 +98,44 @@ describe('a move that cannot be made', () => {
     await ask(place, "BEGIN; INSERT INTO evroute_seen VALUES ('website', 'm_1', 5)")
     const moving = move(place)
     moving.catch(() => undefined)
-    const waiting = 'SELECT FROM pg_locks WHERE NOT granted'
-    const isWaiting = async (): Promise<boolean> => (await databases.query(waiting)).length === 1
-    await vi.waitUntil(async () => (await isWaiting()) || (await isOver(moving)), 60_000)
+    await waitUntilWaiting()
     await databases.query('COMMIT')
     await expect(moving).rejects.toThrow('it already contains messageIds')
   })
 
-  test('leaves a database alone that another store moves or has moved to', async () => {
+  test('leaves a database alone that another store has moved to, or a later state of this one', async () => {
     const place = await newPlace()
     await move(place, stopAfter(3))
-    const other = { path: place.copy, url: place.url }
-    await expect(move(other)).rejects.toThrow(
-      'migration of a different store into it is not complete',
-    )
+    const backup = `${place.path}-backup`
+    await copyFile(place.path, backup)
     await move(place)
-    await expect(move(other)).rejects.toThrow('a different store has been moved there')
+    for (const path of [place.copy, backup]) {
+      await expect(move({ ...place, path })).rejects.toThrow(
+        'a different store, or a later state of this one, has been moved there',
+      )
+    }
+    await expectMoved(place)
   })
 
-  test('leaves a file alone that was moved elsewhere', async () => {
+  test('leaves a file alone that was moved to a different database or schema', async () => {
     const place = await newPlace()
     await move(place)
     const elsewhere = { path: place.path, url: await databases.newUrl() }
-    await expect(move(elsewhere)).rejects.toThrow(/it has already been moved to /)
+    for (const attempt of [move, planMove]) {
+      await expect(attempt(elsewhere)).rejects.toThrow(/it has already been moved to /)
+    }
+  })
+
+  test('leaves a database alone that was used after the move to it had failed', async () => {
+    const place = await newPlace()
+    await move(place)
+    const store = await openStore(place.url)
+    await ask(place, 'DELETE FROM evroute_moves')
+    await store.close()
+    await expect(move(place)).rejects.toMatchObject({
+      message: expect.stringContaining('it already contains bodies') as string,
+      hint: expect.stringContaining('Deliver what the database contains') as string,
+    })
   })
 
   test('names a database of a newer version, and one that cannot be reached', async () => {
@@ -155,8 +173,7 @@ describe('a move that cannot be made', () => {
     const seen = outcome.figures.find(({ what }) => what === 'messageIds')!
     expect(seen.source - seen.target).toBe(1)
     expect(await ask(place, 'SELECT FROM evroute_messages')).toHaveLength(0)
-    await expect(openStore(place.url)).rejects.toThrow('is not complete')
-    await (await openStore(`sqlite:${place.path}`)).close()
+    for (const url of [place.url, `sqlite:${place.path}`]) await (await openStore(url)).close()
   })
 })
 
@@ -216,11 +233,3 @@ describe('what moves', () => {
     )
   })
 })
-
-function isOver(work: Promise<unknown>): Promise<boolean> {
-  const over = work.then(
-    () => true,
-    () => true,
-  )
-  return Promise.race([over, Promise.resolve(false)])
-}

@@ -16,7 +16,7 @@ describe('an error of PostgreSQL', () => {
     ['53100', 'Free space'],
     ['25006', 'primary server'],
     ['57014', 'overloaded'],
-    ['55P03', 'overloaded'],
+    ['55P03', 'holds a lock'],
     ['40P01', 'overloaded'],
   ])('with the code %s is temporary', (code, hint) => {
     expect(storeError('postgres://host/db', withCode(code))).toMatchObject({
