@@ -53,7 +53,7 @@ export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
   const outcomes = outcomesOf(batch, parts)
   const rows = addRouted(batch, outcomes, parts)
   const refused = failRefused(rows, batch.nowMs, parts)
-  // Lease them now, so that no claim can lease them too.
+  // Lease them now, so that neither a claim nor other work of the transaction takes them.
   const leased = handedOver(rows, batch).map((row) => {
     const { eventPlace, place, id, destinationId } = row
     return { eventPlace, place, id, destinationId, lease: parts.leases.begin(row) }

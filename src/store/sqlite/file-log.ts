@@ -14,7 +14,6 @@ import { countOf, discard, giveUp, retry, type LogEngine } from '../log/log-chan
 import { storyOf } from '../log/logged-delivery.ts'
 import { raw, sql, type Script, type SqlDatabase } from '../sql.ts'
 import { dialect } from './dialect.ts'
-import type { Leases } from './leases.ts'
 import { audit, listDeliveries } from './log-reader.ts'
 import { purgeOld } from './purging.ts'
 import type { LogParts } from './store-parts.ts'
@@ -24,21 +23,15 @@ export abstract class FileLog implements DeliveryLog {
   protected readonly sql: SqlDatabase
   readonly #parts: LogParts
   readonly #engine: LogEngine
-  readonly #hasLeases: boolean
 
-  /**
-   * Without `leases`, the log cannot know which deliveries another process has leased, so a purge ends no
-   * pending delivery.
-   */
-  constructor(parts: LogParts, leases?: Leases) {
+  constructor(parts: LogParts) {
     this.#parts = parts
-    const { statements, counts } = parts
+    const { statements, counts, leases } = parts
     this.sql = {
       dialect,
       read: (script) => this.read(() => statements.runScript(script())),
       change: (script) => this.write(() => statements.runScript(script())),
     }
-    this.#hasLeases = leases !== undefined
     this.#engine = {
       dialect,
       countChanges: counts.countChanges,
@@ -81,7 +74,7 @@ export abstract class FileLog implements DeliveryLog {
 
   *#purge(request: PurgeRequest): Script<PurgeResult> {
     const gone = purgeOld(request, this.#parts)
-    const expired = this.#hasLeases ? yield* giveUp(this.#engine, request) : []
+    const expired = this.#parts.leases === undefined ? [] : yield* giveUp(this.#engine, request)
     return { rows: gone + countOf(expired), expired }
   }
 }

@@ -19,12 +19,6 @@ import type { Statements } from './statements.ts'
 import type { LogParts } from './store-parts.ts'
 import { bucketShift } from './tables.ts'
 
-interface BucketPart {
-  readonly bucket: number
-  readonly first: number
-  readonly last: number
-}
-
 /** Buckets to search by index before other work gets its turn: about 6 ms. */
 const searchedAtOnce = 256
 /** Buckets to read row by row before other work gets its turn: about 10 ms. */
@@ -156,13 +150,12 @@ function figuresOf({ statements, counts }: LogParts): Omit<StoreAudit, 'withoutB
 async function* bucketsOf(
   { id, beforeId = Infinity, atOnce }: BucketsRequest,
   statements: Statements,
-): AsyncGenerator<BucketPart> {
+): AsyncGenerator<Readonly<Record<'bucket' | 'first' | 'last', number>>> {
   const ids = statements.get(sql`
-    SELECT (SELECT min(id) FROM deliveries) AS first, (SELECT max(id) FROM deliveries) AS last`) as Readonly<
-    Record<'first' | 'last', number | null>
-  >
-  const first = Math.max(ids.first ?? 1, id ?? 1)
-  let last = Math.min(ids.last ?? 0, id ?? Infinity, beforeId - 1)
+    SELECT coalesce((SELECT min(id) FROM deliveries), 1) AS first,
+      coalesce((SELECT max(id) FROM deliveries), 0) AS last`) as Record<'first' | 'last', number>
+  const first = Math.max(ids.first, id ?? 1)
+  let last = Math.min(ids.last, id ?? Infinity, beforeId - 1)
   for (let count = 1; first <= last; count++) {
     const bucket = Math.floor(last / 2 ** bucketShift)
     const begin = bucket * 2 ** bucketShift

@@ -116,6 +116,7 @@ export class MemoryBounds implements TransactionHooks {
     const pending = this.#pending + this.#adding
     return pending >= pendingMax || (pending > 0 && this.#bytes() >= bytesMax)
   }
+
   #bytes(): number {
     const { statements } = this.#parts
     const used = statements.get(sql`PRAGMA page_count`) as { readonly page_count: number }

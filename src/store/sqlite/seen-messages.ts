@@ -12,45 +12,38 @@ export function rememberMessages(
   events: readonly NewEvent[],
   { nowMs, seenSinceMs }: Pick<AddRequest, 'nowMs' | 'seenSinceMs'>,
 ): readonly boolean[] {
-  const seen = new Map<string, Set<string>>()
-  for (const [sourceId, ids] of idsBySource(events)) {
+  const areNew = events.map(() => false)
+  for (const [sourceId, places] of firstPlaces(events)) {
     const source = toStored(sourceId)
-    const rows = statements.all(sql`
-      SELECT value AS id FROM json_each(${JSON.stringify([...ids])}) CROSS JOIN seen
-      WHERE source_id = ${source} AND message_id = value AND seen_at >= ${seenSinceMs}`) as {
-      readonly id: string
-    }[]
-    const known = new Set(rows.map(({ id }) => id))
-    seen.set(sourceId, known)
-    const others = [...ids].filter((id) => !known.has(id))
-    if (others.length === 0) continue
-    const json = JSON.stringify(others)
+    const known = statements.all(sql`
+      SELECT value AS id FROM json_each(${JSON.stringify([...places.keys()])}) CROSS JOIN seen
+      WHERE source_id = ${source} AND message_id = value AND seen_at >= ${seenSinceMs}`)
+    for (const { id } of known as { readonly id: string }[]) places.delete(id)
+    if (places.size === 0) continue
+    const ids = JSON.stringify([...places.keys()])
     const added = statements.run(
-      sql`INSERT OR IGNORE INTO seen SELECT ${source}, value, ${nowMs} FROM json_each(${json})`,
+      sql`INSERT OR IGNORE INTO seen SELECT ${source}, value, ${nowMs} FROM json_each(${ids})`,
     )
-    if (added === others.length) continue
     // Ids that were not inserted already exist, with a time that is too old to count.
-    statements.run(sql`
-      UPDATE OR FAIL seen SET seen_at = ${nowMs}
-      WHERE source_id = ${source} AND message_id IN (SELECT value FROM json_each(${json}))
-        AND seen_at < ${seenSinceMs}`)
+    if (added < places.size) {
+      statements.run(sql`
+        UPDATE OR FAIL seen SET seen_at = ${nowMs}
+        WHERE source_id = ${source} AND message_id IN (SELECT value FROM json_each(${ids}))
+          AND seen_at < ${seenSinceMs}`)
+    }
+    for (const place of places.values()) areNew[place] = true
   }
-  return events.map(({ sourceId, messageId }) => {
-    const ids = seen.get(sourceId)
-    const id = toStored(messageId)
-    if (ids?.has(id) !== false) return false
-    ids.add(id)
-    return true
-  })
+  return areNew
 }
 
-function idsBySource(events: readonly NewEvent[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const bySource = new Map<string, Set<string>>()
-  for (const { sourceId, messageId } of events) {
+/** Returns, for each source, the place of the first event with each messageId. */
+function firstPlaces(events: readonly NewEvent[]): Map<string, Map<string, number>> {
+  const bySource = new Map<string, Map<string, number>>()
+  for (const [place, { sourceId, messageId }] of events.entries()) {
+    const places = bySource.get(sourceId) ?? new Map<string, number>()
+    bySource.set(sourceId, places)
     const id = toStored(messageId)
-    const ids = bySource.get(sourceId)
-    if (ids === undefined) bySource.set(sourceId, new Set([id]))
-    else ids.add(id)
+    if (!places.has(id)) places.set(id, place)
   }
   return bySource
 }

@@ -77,10 +77,13 @@ export class SqliteStore extends FileLog implements Store {
 
   private constructor(database: Database, { path, lock, bounds }: StorePlace) {
     const statements = new Statements(database)
-    const leases = new Leases()
-    const keepsLog = bounds?.endedMax !== 0
-    const parts = { statements, counts: new Counts(statements), leases, keepsLog }
-    super(parts, leases)
+    const parts: StoreParts = {
+      statements,
+      counts: new Counts(statements),
+      leases: new Leases(),
+      keepsLog: bounds?.endedMax !== 0,
+    }
+    super(parts)
     this.#path = path
     this.#database = database
     this.#file = lock && fileOf(database, path, lock)

@@ -6,6 +6,11 @@ import type { Statements } from './statements.ts'
 export interface LogParts {
   readonly statements: Statements
   readonly counts: Counts
+  /**
+   * Undefined in a process that cannot know which deliveries are leased. A purge then ends no pending
+   * delivery.
+   */
+  readonly leases?: Leases
 }
 
 /** What all work of the delivering process uses. */

@@ -89,20 +89,18 @@ export class WriteQueue {
       return
     }
     try {
-      this.#commit(jobs)
+      for (const { work } of jobs) work()
+      this.#call('beforeCommit')
+      this.#database.exec('COMMIT')
     } catch (error) {
-      this.#rollBack(jobs)
+      rollBack(this.#database)
+      this.#call('afterRollback')
+      for (const { undo } of jobs) undo()
       if (jobs.length === 1) refuse(jobs, error)
       else for (const job of jobs) this.#doTogether([job])
       return
     }
     this.#answer(jobs)
-  }
-
-  #commit(jobs: readonly Job[]): void {
-    for (const { work } of jobs) work()
-    this.#call('beforeCommit')
-    this.#database.exec('COMMIT')
   }
 
   #answer(jobs: readonly Job[]): void {
@@ -114,12 +112,6 @@ export class WriteQueue {
       return
     }
     for (const { resolve } of jobs) resolve()
-  }
-
-  #rollBack(jobs: readonly Job[]): void {
-    rollBack(this.#database)
-    this.#call('afterRollback')
-    for (const { undo } of jobs) undo()
   }
 
   #call(hook: keyof TransactionHooks): void {
