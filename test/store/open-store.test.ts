@@ -5,7 +5,7 @@ import { openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** URLs that name no file, the reason, and the correct form. */
+/** URLs that name no file, each with the reason and the hint. */
 const noFiles: readonly (readonly [string, string, string])[] = [
   ['', 'sqlite:<file>', 'Write it as sqlite:./evroute.db.'],
   ['store.db', 'sqlite:<file>', 'Write it as sqlite:store.db.'],
@@ -41,8 +41,8 @@ describe('openStore', () => {
 
   test.each([
     ['in this thread', {}, 0],
-    ['in a thread of its own', { ownThread: true }, 1],
-  ])('opens a file %s, and makes it', async (_, options, threads) => {
+    ['in its own thread', { ownThread: true }, 1],
+  ])('opens a file %s, and creates it', async (_, options, threads) => {
     const started: unknown[] = []
     const listener = (worker: unknown) => started.push(worker)
     process.on('worker', listener)
@@ -63,7 +63,7 @@ describe('openStore', () => {
   })
 
   test.each(['postgres', 'postgresql'])(
-    'opens a PostgreSQL as %s://, or says why not',
+    'opens a PostgreSQL store for %s://, or reports why it cannot',
     async (scheme) => {
       // Nothing listens on this port.
       const url = `${scheme}://somebody:swordfish@127.0.0.1:1/events`
@@ -89,7 +89,7 @@ describe('openStore', () => {
 })
 
 describe('openDeliveryLog', () => {
-  test('opens a file that is there', async () => {
+  test('opens an existing file', async () => {
     const url = `sqlite:${join(await temporaryFolder(), 'store.db')}`
     const store = await openStore(url)
     const log = await openDeliveryLog(url, { write: false })
@@ -98,7 +98,7 @@ describe('openDeliveryLog', () => {
     await store.close()
   })
 
-  test('makes no file', async () => {
+  test('creates no file', async () => {
     const url = `sqlite:${join(await temporaryFolder(), 'store.db')}`
     await expect(openDeliveryLog(url, { write: true })).rejects.toMatchObject({
       code: 'store_unusable',

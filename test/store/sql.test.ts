@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { joined, raw, sql } from '../../src/store/sql.ts'
 
-test('a statement numbers its values, and takes its parts as they are', () => {
+test('a statement numbers its values, and contains its parts unchanged', () => {
   const { sql: text, values } =
     sql`SELECT ${raw('id')} FROM ${raw('rows')} WHERE a = ${'x'} AND b = ${2}`
   expect(text).toBe('SELECT id FROM rows WHERE a = $1 AND b = $2')
@@ -15,11 +15,11 @@ test('a part that occurs twice passes its values once, at any depth', () => {
   expect(values).toEqual(['u_1', null])
 })
 
-test('equal values of two parts stay two values', () => {
+test('equal values are passed separately', () => {
   expect(sql`${1} ${1}`.values).toEqual([1, 1])
 })
 
-test('joined parts have the text between each two', () => {
+test('joined parts are separated by the text', () => {
   expect(joined(['a', 'b', 'c'], ', ').sql).toBe('$1, $2, $3')
   expect(joined([], ', ').sql).toBe('')
 })

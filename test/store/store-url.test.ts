@@ -10,7 +10,7 @@ import {
 
 const password = 'hedgehog'
 
-/** URLs of servers, with their names and their forms among settings. */
+/** URLs of servers, each with the name of the store and the masked URL. */
 const usable: readonly (readonly [string, string, string])[] = [
   [
     'postgres://me:hedgehog@db.example.com:5433/events',
@@ -41,7 +41,7 @@ const usable: readonly (readonly [string, string, string])[] = [
   ],
 ]
 
-/** URLs that cannot be used, and why. */
+/** URLs that are refused, each with the reason. */
 const unusable: readonly (readonly [string, string])[] = [
   ['postgres://me:hedge/hog@db.example.com/events', 'percent-encoded'],
   ['postgres://me:12/hedgehog@db.example.com/events', 'percent-encoded'],
@@ -90,7 +90,7 @@ describe('the URL of a server', () => {
     }
   })
 
-  test('is told what was meant', () => {
+  test('is refused with a suggestion', () => {
     expect(serverUrlRefusal('postgres://db.example.com/events?sslmode=requre')).toMatchObject({
       hint: 'Did you mean require?',
     })
@@ -113,21 +113,24 @@ describe('the URL of any other store', () => {
     ['postgres:me:hedgehog@db.example.com/events', 'Write it as postgres://'],
     ['host=db.example.com password=hedgehog', 'Write it as sqlite:./evroute.db.'],
     ['//me:hedgehog@db.example.com/events', 'Write it as sqlite:./evroute.db.'],
-  ])('that is invalid, %s, is not shown: it could have a password in it', async (url, hint) => {
-    for (const error of await failuresOf(url)) {
-      expect(error).toMatchObject({ hint: expect.stringContaining(hint) as string })
-      expect(error.message + JSON.stringify(error)).not.toContain(password)
-    }
-  })
+  ])(
+    'that is invalid, %s, is not shown, because it might contain a password',
+    async (url, hint) => {
+      for (const error of await failuresOf(url)) {
+        expect(error).toMatchObject({ hint: expect.stringContaining(hint) as string })
+        expect(error.message + JSON.stringify(error)).not.toContain(password)
+      }
+    },
+  )
 })
 
-/** The errors of opening a store, to deliver and to read. */
+/** Returns the errors of opening a store for delivery and for reading. */
 function failuresOf(url: string): Promise<readonly Error[]> {
   const opened = [openStore(url), openDeliveryLog(url, { write: false })]
   return Promise.all(
     opened.map((each) =>
       each.then(
-        () => new Error('It was opened'),
+        () => new Error('the store opened'),
         (error: unknown) => error as Error,
       ),
     ),

@@ -9,7 +9,7 @@ test('plain text is stored as it is', () => {
   expect(toStored(text)).toBe(text)
 })
 
-test('any text comes back out of the database as it was', async () => {
+test('any text is read from the database as it was written', async () => {
   const database = await openDatabase(await newPath())
   const echo = database.prepare('SELECT ? AS text')
   const special = fc.constantFrom('\0', '\u001a', '\ud83e', '\udd8a', '🦊', 'a', '0000')

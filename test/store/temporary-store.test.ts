@@ -6,7 +6,7 @@ import { beginSync, vip } from '../conformance/audience-store-under-test.ts'
 import { event } from '../conformance/store-under-test.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('a temporary store is empty, and leaves no file behind while it is open or later', async () => {
+test('a temporary store is empty, and has no file while it is open or after it is closed', async () => {
   const folder = await temporaryFolder()
   for (const name of ['TMPDIR', 'SQLITE_TMPDIR']) vi.stubEnv(name, folder)
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -7,7 +7,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { postTo } from './post-to.ts'
 
-const meant = 'To allow it, add it to network.allow'
+const hint = 'To allow it, add it to network.allow'
 
 const addressesOf = (texts: readonly string[]): readonly LookupAddress[] =>
   texts.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
@@ -26,12 +26,12 @@ function resolver(...answers: readonly (readonly string[])[]): {
   return { resolveName, questions }
 }
 
-/** The URL of an endpoint by a host name instead of its address. */
+/** Returns the URL of an endpoint, with a host name instead of its address. */
 const named = (endpoint: TestEndpoint, name: string): string =>
   endpoint.url.replace('127.0.0.1', name)
 
 function refused(code: string, message: string): RequestOutcome {
-  return { kind: 'address_refused', code, message: `Cannot send to ${message}. ${meant}` }
+  return { kind: 'address_refused', code, message: `Cannot send to ${message}. ${hint}` }
 }
 
 describe('a sender with a guard does not connect', () => {
@@ -115,7 +115,7 @@ describe('a name whose address changes', () => {
     expect(endpoint.connections).toBe(0)
   })
 
-  test('while the sender connects is connected to at the checked address', async () => {
+  test('while the sender connects leads to the checked address', async () => {
     const checked = await TestEndpoint.start()
     // A second lookup would lead to an address without a listener.
     const { resolveName, questions } = resolver(['127.0.0.1'], ['127.0.0.2'])
@@ -146,12 +146,12 @@ describe('a sender with a guard', () => {
     const byAddress = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
     const byName = new AddressGuard({ allow: ['hooks.internal'], resolveName })
     const url = named(endpoint, 'hooks.internal')
-    const ways = [
+    const posts = [
       postTo({ url: endpoint.url }, { guard: byAddress }),
       postTo({ url }, { guard: byAddress }),
       postTo({ url }, { guard: byName }),
     ]
-    for (const post of ways) expect(await post()).toMatchObject({ kind: 'answered', status: 200 })
+    for (const post of posts) expect(await post()).toMatchObject({ kind: 'answered', status: 200 })
     const other = postTo({ url: endpoint.url }, { guard: byName })
     expect(await other()).toMatchObject({ kind: 'address_refused' })
     expect(endpoint.requests).toHaveLength(3)

@@ -115,7 +115,7 @@ describe('buildWebhookBody', () => {
       aliasKeys: 'both',
       ids: '"Previous ID":"a_1","User ID":"u_1","previousId":"a_1","userId":"u_1"',
     },
-  ] as const)('spells the ids of an alias as $aliasKeys says', ({ aliasKeys, ids }) => {
+  ] as const)('names the ids of an alias by aliasKeys $aliasKeys', ({ aliasKeys, ids }) => {
     const given = event('alias', { userId: 'u_1', previousId: 'a_1' })
     expect(buildWebhookBody(given, aliasKeys)).toBe(`{"version":1,"type":"alias",${ids},${tail}`)
   })

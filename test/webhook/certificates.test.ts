@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkDestination, WebhookSender, type RequestOutcome } from '../../src/webhook/index.ts'
@@ -7,6 +6,7 @@ import { makeAuthority, makeCertificate, type Certificate } from '../support/cer
 import { TestEndpoint } from '../support/endpoint.ts'
 import { TestProxy } from '../support/proxy.ts'
 import { runSource } from '../support/run-source.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const hourMs = 60 * 60 * 1_000
 
@@ -17,7 +17,7 @@ async function postOnce(url: string): Promise<RequestOutcome> {
   return sender.post(destination.endpoints[0]!, { body: '{"type":"delete"}', messageId: 'm_1' })
 }
 
-/** Posts once to each from a process with these environment variables. */
+/** Posts once to each endpoint, from a process with these environment variables. */
 async function postToEach(
   endpoints: readonly TestEndpoint[],
   environment: Readonly<Record<string, string>>,
@@ -27,15 +27,13 @@ async function postToEach(
   return JSON.parse(await runSource(program, urls, environment)) as readonly RequestOutcome[]
 }
 
-/** Posts once to each from a process that trusts the authority. */
+/** Posts once to each endpoint, from a process that trusts the authority. */
 async function postTrusting(
   { cert }: Certificate,
   endpoints: readonly TestEndpoint[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<readonly RequestOutcome[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  const authorityFile = join(folder, 'authority.pem')
+  const authorityFile = join(await temporaryFolder(), 'authority.pem')
   await writeFile(authorityFile, cert)
   return postToEach(endpoints, { ...environment, NODE_EXTRA_CA_CERTS: authorityFile })
 }
@@ -49,12 +47,12 @@ describe('an endpoint is refused before any request is sent if its certificate i
       make: () => makeCertificate({ expiresInMs: -hourMs }),
     },
     {
-      name: 'signed by an unknown authority that comes along',
+      name: 'signed by an unknown authority, whose certificate is sent along',
       code: 'SELF_SIGNED_CERT_IN_CHAIN',
       make: async () => makeCertificate({ authority: await makeAuthority(), withChain: true }),
     },
     {
-      name: 'signed by an unknown authority that is missing',
+      name: 'signed by an unknown authority, whose certificate is not sent',
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       make: async () => makeCertificate({ authority: await makeAuthority() }),
     },

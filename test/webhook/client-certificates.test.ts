@@ -10,7 +10,7 @@ import { makeAuthority, makeCertificate, type Certificate } from '../support/cer
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { postTo } from './post-to.ts'
 
-/** An endpoint that requires client certificates and opens a new connection for each request. */
+/** Starts an endpoint that requires client certificates and a new connection for each request. */
 async function strictEndpoint(clients: Certificate, { cert, key }: Certificate) {
   const serialNumbers: string[] = []
   const server = createServer({ cert, key, ca: clients.cert, requestCert: true })
@@ -26,7 +26,7 @@ async function strictEndpoint(clients: Certificate, { cert, key }: Certificate) 
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, serialNumbers }
 }
 
-/** A strict endpoint, and the files of a client that it accepts. */
+/** Starts a strict endpoint, and writes the files of a client that it accepts. */
 async function start() {
   const [authority, clients] = [await makeAuthority(), await makeAuthority()]
   const endpoint = await strictEndpoint(clients, await makeCertificate({ authority }))
@@ -55,7 +55,7 @@ test('an authority that is not configured is not trusted: nothing is sent, and t
   expect(serialNumbers).toEqual([])
 })
 
-test('an endpoint that misses a required client certificate is retried', async () => {
+test('a request without a required client certificate is retried', async () => {
   const { url, ca, serialNumbers } = await start()
   const outcome = await postTo({ url, tls: { ca } })()
   expect(outcome).toMatchObject({ kind: 'connection_failed' })
@@ -81,7 +81,7 @@ test('new connections present a renewed certificate, unless it is unusable', asy
   ])
 })
 
-test('unusable files at the first request are a retryable failure', async () => {
+test('unusable files at the first request are a temporary failure', async () => {
   const { url, folder } = await start()
   const outcome = await postTo({ url, tls: { ca: join(folder, 'missing.pem') } })()
   expect(outcome).toMatchObject({

@@ -16,7 +16,7 @@ import { postTo, type SendingSettings } from './post-to.ts'
 
 const shortDeadlineMs = 150
 
-/** Posts over one connection at a time, and records the connection events. */
+/** Opens a sender with one connection at a time, and records what it reports about connections. */
 function posting(
   url: string,
   settings: SendingSettings & { readonly concurrency?: number } = {},
@@ -26,7 +26,7 @@ function posting(
   return { post: postTo({ url }, { concurrency: 1, ...settings, onConnection }), kinds }
 }
 
-/** A server that announces keep-alive, but closes the connection after its answer. */
+/** Starts a server that announces keep-alive, but closes the connection after its answer. */
 async function closingAfterwards(): Promise<{
   readonly url: string
   readonly disconnected: (count: number) => Promise<void>
@@ -122,7 +122,7 @@ describe('a request without a connection is not reported', () => {
     expect(kinds).toEqual(['opened'])
   })
 
-  test('if the listener has gone', async () => {
+  test('if the listener is gone', async () => {
     const endpoint = await TestEndpoint.start()
     const { post, kinds } = posting(endpoint.url)
     await post()
@@ -222,7 +222,7 @@ describe('a connection is used for a minute at most', () => {
 })
 
 describe('a host name whose address changes', () => {
-  /** Two endpoints on the same port of different addresses; the name resolves to the first. */
+  /** Starts endpoints on one port of two addresses. The name resolves to the first address. */
   async function movingEndpoint() {
     const before = await TestEndpoint.start()
     const port = Number(new URL(before.origin).port)
@@ -250,7 +250,7 @@ describe('a host name whose address changes', () => {
     expect([before.requests.length, after.requests.length]).toEqual([60, 1])
   })
 
-  test('that no longer resolves has its other connections closed, busy ones once they are idle', async () => {
+  test('that no longer resolves has its connections closed, busy ones once they are idle', async () => {
     const { before, server, clock, guard, url } = await movingEndpoint()
     const { post } = posting(url, { clock, guard, concurrency: 2 })
     await post()

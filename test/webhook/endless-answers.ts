@@ -1,13 +1,13 @@
-import { head, say, sayForEver, type HostileAnswer } from './hostile-endpoint.ts'
+import { head, say, sayEndlessly, type HostileAnswer } from './hostile-endpoint.ts'
 
-/** What an endpoint does, and the outcome of a request to it. */
+/** An answer of an endpoint, and the expected outcome of the request. */
 export interface Case {
   readonly name: string
   readonly answer: HostileAnswer
   readonly outcome: object
 }
 
-/** A response whose status line and headers arrived. */
+/** Makes the outcome of a response whose status line and headers arrived. */
 export const answered = (status: number, excerpt: string): object => ({
   kind: 'answered',
   status,
@@ -15,10 +15,10 @@ export const answered = (status: number, excerpt: string): object => ({
   excerpt,
 })
 
-/** A response that is not valid HTTP. */
+/** The outcome of a response that is not valid HTTP. */
 export const malformed = { kind: 'connection_failed', code: 'malformed_answer' }
 
-/** A response whose status line and headers are too large. */
+/** The outcome of a response whose status line and headers are too large. */
 export const headTooLarge = { kind: 'connection_failed', code: 'answer_head_too_large' }
 
 /** The header of a chunked body. */
@@ -26,51 +26,51 @@ export const chunked = 'Transfer-Encoding: chunked\r\n'
 
 const manyHeaders = Array.from({ length: 10_000 }, (_, index) => `X-${index}: 1\r\n`).join('')
 
-/** Responses that never end, or are far too long. */
+/** Responses that never end or are far too long. */
 export const endlessAnswers: readonly Case[] = [
   {
     name: 'a body that never ends, after a 200',
-    answer: sayForEver(head(200), '.'),
+    answer: sayEndlessly(head(200), '.'),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
     name: 'a body that never ends, after a 500',
-    answer: sayForEver(head(500), '.'),
+    answer: sayEndlessly(head(500), '.'),
     outcome: answered(500, '.'.repeat(4_096)),
   },
   {
     name: 'a body of 100 MB with its length',
-    answer: sayForEver(head(200, 'Content-Length: 104857600\r\n'), '.'),
+    answer: sayEndlessly(head(200, 'Content-Length: 104857600\r\n'), '.'),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
-    name: 'a body in chunks for ever',
-    answer: sayForEver(head(200, chunked), `1000\r\n${'.'.repeat(0x1000)}\r\n`),
+    name: 'an endless body in chunks',
+    answer: sayEndlessly(head(200, chunked), `1000\r\n${'.'.repeat(0x1000)}\r\n`),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
-    name: 'a body in chunks of one byte for ever',
-    answer: sayForEver(head(200, chunked), '1\r\n.\r\n'),
+    name: 'an endless body in chunks of one byte',
+    answer: sayEndlessly(head(200, chunked), '1\r\n.\r\n'),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
     name: 'a chunk extension that never ends',
-    answer: sayForEver(`${head(200, chunked)}5;`, 'x'),
+    answer: sayEndlessly(`${head(200, chunked)}5;`, 'x'),
     outcome: answered(200, ''),
   },
   {
-    name: 'trailers for ever',
-    answer: sayForEver(`${head(200, chunked)}0\r\n`, 'X-Trailer: 1\r\n'),
+    name: 'endless trailers',
+    answer: sayEndlessly(`${head(200, chunked)}0\r\n`, 'X-Trailer: 1\r\n'),
     outcome: answered(200, ''),
   },
   {
     name: 'a status line that never ends',
-    answer: sayForEver('HTTP/1.1 200 ', 'x'),
+    answer: sayEndlessly('HTTP/1.1 200 ', 'x'),
     outcome: malformed,
   },
   {
     name: 'a header that never ends',
-    answer: sayForEver('HTTP/1.1 200 Status\r\nX-Long: ', 'x'),
+    answer: sayEndlessly('HTTP/1.1 200 Status\r\nX-Long: ', 'x'),
     outcome: headTooLarge,
   },
   {
@@ -79,6 +79,14 @@ export const endlessAnswers: readonly Case[] = [
     outcome: headTooLarge,
   },
   { name: '10,000 headers', answer: say(head(200, manyHeaders)), outcome: headTooLarge },
-  { name: 'status 100 for ever', answer: sayForEver('', head(100)), outcome: malformed },
-  { name: 'status 103 for ever', answer: sayForEver('', head(103)), outcome: malformed },
+  {
+    name: 'endless responses with status 100',
+    answer: sayEndlessly('', head(100)),
+    outcome: malformed,
+  },
+  {
+    name: 'endless responses with status 103',
+    answer: sayEndlessly('', head(103)),
+    outcome: malformed,
+  },
 ]

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { onTestFinished } from 'vitest'
 
-/** Listens with the smallest backlog, and accepts nothing until told to. */
+/** Listens with the smallest backlog, and accepts no connection until it is woken. */
 const program = `
   const { createServer } = require('node:net')
   const { parentPort, workerData } = require('node:worker_threads')
@@ -16,7 +16,7 @@ const program = `
 /** The number of connections that Linux accepts into a backlog of 1. */
 const backlogConnections = 2
 
-/** A port of 127.0.0.1 whose backlog is full until the test ends: on Linux a connect to it hangs. */
+/** Returns a port of 127.0.0.1 whose backlog is full until the test ends. On Linux, connecting to it hangs. */
 export async function fullBacklogPort(): Promise<number> {
   const awake = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(program, { eval: true, workerData: awake })
@@ -30,7 +30,7 @@ export async function fullBacklogPort(): Promise<number> {
   return port
 }
 
-/** A connection of the test itself; ends with the test. */
+/** Opens a connection, which is closed when the test ends. */
 export function connectTo(port: number): Socket {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)

@@ -13,10 +13,10 @@ import {
 } from './hostile-endpoint.ts'
 import { postTo } from './post-to.ts'
 
-/** Less than the five seconds that a sender allows at most. */
+/** Less than the maximum deadline of a sender, which is 5 s. */
 const lessThanDeadline = { timeout: 4_500 }
 const shortDeadlineMs = 200
-/** What an endpoint can send before it is stopped: the buffers of the system. */
+/** The maximum that an endpoint can send before it is stopped: the buffers of the system. */
 const sentBytesMax = 16 * 1024 * 1024
 
 const closed = { kind: 'connection_failed', code: 'connection_closed' }
@@ -34,7 +34,7 @@ const untilDeadline: readonly Case[] = [
     outcome: { kind: 'answered', status: 500 },
   },
   {
-    name: 'an answer of HTTP/1.0 without a length that is not closed',
+    name: 'an HTTP/1.0 response without a length on a connection that stays open',
     answer: say('HTTP/1.0 200 OK\r\n\r\nhello'),
     outcome: answered(200, 'hello'),
   },
@@ -49,12 +49,12 @@ const untilDeadline: readonly Case[] = [
     outcome: { kind: 'timeout' },
   },
   { name: 'status 103 that drips', answer: drip('', head(103)), outcome: { kind: 'timeout' } },
-  { name: 'no answer', answer: hang, outcome: { kind: 'timeout' } },
+  { name: 'no response', answer: hang, outcome: { kind: 'timeout' } },
 ]
 
 const cutOff: readonly Case[] = [
   {
-    name: 'a reset amid the headers',
+    name: 'a reset within the headers',
     answer: sayAndReset('HTTP/1.1 200 OK\r\nX-Cut: '),
     // Which of the two occurs depends on the system.
     outcome: {
@@ -63,17 +63,17 @@ const cutOff: readonly Case[] = [
     },
   },
   {
-    name: 'a reset amid the body of a 200',
+    name: 'a reset within the body of a 200',
     answer: sayAndReset(`${head(200, 'Content-Length: 10\r\n')}abc`),
     outcome: answered(200, 'abc'),
   },
   {
-    name: 'a reset amid the body of a 500',
+    name: 'a reset within the body of a 500',
     answer: sayAndReset(`${head(500, 'Content-Length: 10\r\n')}abc`),
     outcome: answered(500, 'abc'),
   },
   {
-    name: 'an end amid the headers',
+    name: 'an end within the headers',
     answer: sayAndEnd('HTTP/1.1 200 OK\r\nX-Cut: '),
     outcome: closed,
   },
@@ -85,7 +85,11 @@ const cutOff: readonly Case[] = [
 ]
 
 const nonsense: readonly Case[] = [
-  { name: 'bytes without meaning', answer: say('\0\x01\x02 garbage\r\n\r\n'), outcome: malformed },
+  {
+    name: 'bytes that are not HTTP',
+    answer: say('\0\x01\x02 garbage\r\n\r\n'),
+    outcome: malformed,
+  },
   { name: 'no status line', answer: say('hello'), outcome: malformed },
   { name: 'status 000', answer: say(head(0).replace(' 0 ', ' 000 ')), outcome: malformed },
   { name: 'status 99', answer: say(head(99)), outcome: malformed },
@@ -106,17 +110,17 @@ const nonsense: readonly Case[] = [
     outcome: malformed,
   },
   {
-    name: 'a length that is no length',
+    name: 'an invalid length',
     answer: say(head(200, 'Content-Length: -1\r\n')),
     outcome: malformed,
   },
   {
-    name: 'a length beyond all numbers',
+    name: 'a length that is too large',
     answer: say(head(200, `Content-Length: ${'9'.repeat(30)}\r\n`)),
     outcome: malformed,
   },
   {
-    name: 'a chunk beyond all numbers',
+    name: 'a chunk size that is too large',
     answer: say(`${head(200, chunked)}${'F'.repeat(30)}\r\nhello`),
     outcome: answered(200, ''),
   },
@@ -160,7 +164,7 @@ describe('stopped at the deadline:', () => {
   })
 })
 
-describe('a bad response costs its connection and no more:', () => {
+describe('a bad response closes only its own connection:', () => {
   const cases = [...cutOff, ...nonsense]
   test.each(cases)('$name', lessThanDeadline, async ({ answer, outcome }) => {
     const endpoint = await HostileEndpoint.start(answer)
@@ -211,7 +215,7 @@ describe('not mistaken for the response to the next request:', () => {
     const endpoint = await HostileEndpoint.start(say(head(500, 'Content-Length: 0\r\n')))
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
     expect(await post()).toMatchObject({ status: 500 })
-    await endpoint.tell(head(202))
+    await endpoint.writeToAll(head(202))
     expect(await post()).toMatchObject({ status: 204 })
     expect(endpoint.requests).toBe(2)
   })
@@ -220,7 +224,7 @@ describe('not mistaken for the response to the next request:', () => {
     const endpoint = await HostileEndpoint.start(hang)
     const post = postTo({ url: endpoint.url() }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
     expect(await post()).toEqual({ kind: 'timeout' })
-    await endpoint.tell(head(202))
+    await endpoint.writeToAll(head(202))
     expect(await post()).toMatchObject({ status: 204 })
     expect(endpoint.requests).toBe(2)
   })

@@ -4,7 +4,7 @@ import { connectTo, fullBacklogPort } from './full-backlog.ts'
 import { hang, HostileEndpoint } from './hostile-endpoint.ts'
 import { postTo, type Post } from './post-to.ts'
 
-/** Less than the five seconds that a sender allows at most. */
+/** Less than the maximum deadline of a sender, which is 5 s. */
 const lessThanDeadline = { timeout: 4_500 }
 const shortDeadlineMs = 200
 const timeout: RequestOutcome = { kind: 'timeout' }

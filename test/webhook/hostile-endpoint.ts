@@ -3,22 +3,22 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { onTestFinished } from 'vitest'
 import { body } from './post-to.ts'
 
-/** Misbehaves on the connection instead of answering a request properly. */
+/** Answers a request on the raw connection, usually in a wrong way. */
 export type HostileAnswer = (socket: Socket) => void
 
 const dripIntervalMs = 10
 const goodAnswer = head(204)
 
 /**
- * A server on a free port of 127.0.0.1 that writes raw bytes. Requests get its answers in turn, and after
- * the last one a 204.
+ * A server on a free port of 127.0.0.1 that writes raw bytes. Each request gets the next answer, and a 204
+ * after the last one.
  */
 export class HostileEndpoint {
-  /** Requests that arrived completely. */
+  /** The number of requests that arrived completely. */
   requests = 0
-  /** Connections that were accepted. */
+  /** The number of connections accepted so far. */
   connections = 0
-  /** The most bytes written to one connection, counted when it closed. */
+  /** The maximum of bytes written to one connection, counted when it closes. */
   sentBytesMax = 0
   readonly #server: Server
   #answers: readonly HostileAnswer[]
@@ -28,10 +28,10 @@ export class HostileEndpoint {
   private constructor(server: Server, answers: readonly HostileAnswer[]) {
     this.#server = server
     this.#answers = answers
-    server.on('connection', (socket: Socket) => this.#welcome(socket))
+    server.on('connection', (socket: Socket) => this.#accept(socket))
   }
 
-  /** Starts one that listens until the test ends. */
+  /** Starts an endpoint that listens until the test ends. */
   static async start(...answers: readonly HostileAnswer[]): Promise<HostileEndpoint> {
     const server = createServer()
     const endpoint = new HostileEndpoint(server, answers)
@@ -41,7 +41,7 @@ export class HostileEndpoint {
     return endpoint
   }
 
-  /** Its URL; with `https` for a test of a handshake that hangs. */
+  /** Returns the URL. With `https`, the TLS handshake hangs. */
   url(scheme: 'http' | 'https' = 'http'): string {
     return `${scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`
   }
@@ -66,15 +66,15 @@ export class HostileEndpoint {
     while (this.#sockets.size > 0) await once(this.#events, 'close')
   }
 
-  /** Resolves once these bytes have been written to every open connection. */
-  async tell(text: string): Promise<void> {
+  /** Writes to every open connection, and resolves once that is done. */
+  async writeToAll(text: string): Promise<void> {
     const written = [...this.#sockets].map(
       (socket) => new Promise<void>((resolve) => socket.write(text, () => resolve())),
     )
     await Promise.all(written)
   }
 
-  #welcome(socket: Socket): void {
+  #accept(socket: Socket): void {
     this.connections++
     this.#sockets.add(socket)
     this.#events.emit('connection')
@@ -107,7 +107,7 @@ export class HostileEndpoint {
   }
 }
 
-/** A status line and headers, each ending with CRLF. */
+/** Returns a status line and headers, with the empty line that ends them. */
 export function head(status: number, headers = ''): string {
   return `HTTP/1.1 ${status} Status\r\n${headers}\r\n`
 }
@@ -115,23 +115,23 @@ export function head(status: number, headers = ''): string {
 /** Sends nothing. */
 export const hang: HostileAnswer = () => undefined
 
-/** Writes this and keeps the connection open. */
+/** Writes bytes and keeps the connection open. */
 export function say(bytes: string | Uint8Array): HostileAnswer {
   return (socket) => void socket.write(bytes)
 }
 
-/** Writes this and closes the connection. */
+/** Writes text and closes the connection. */
 export function sayAndEnd(text: string): HostileAnswer {
   return (socket) => void socket.end(text)
 }
 
-/** Writes this and resets the connection. */
+/** Writes text and resets the connection. */
 export function sayAndReset(text: string): HostileAnswer {
   return (socket) => void socket.write(text, () => socket.resetAndDestroy())
 }
 
-/** Writes the beginning and then repeats the rest, as fast as the other side reads. */
-export function sayForEver(beginning: string, rest: string): HostileAnswer {
+/** Writes the beginning, then repeats the rest as fast as the client reads. */
+export function sayEndlessly(beginning: string, rest: string): HostileAnswer {
   return (socket) => {
     const bytes = Buffer.from(rest.repeat(Math.ceil((16 * 1024) / rest.length)))
     const write = (): void => {
@@ -143,7 +143,7 @@ export function sayForEver(beginning: string, rest: string): HostileAnswer {
   }
 }
 
-/** Writes the beginning and then repeats the rest, a byte at a time. */
+/** Writes the beginning, then repeats the rest, one byte every 10 ms. */
 export function drip(beginning: string, rest: string): HostileAnswer {
   return (socket) => {
     let index = 0
@@ -155,7 +155,7 @@ export function drip(beginning: string, rest: string): HostileAnswer {
   }
 }
 
-/** Stops reading and never closes, as if its machine had gone; `comeBack` ends that. */
+/** Stops reading and keeps the connection open, as if the machine were gone, until `comeBack` is called. */
 export function vanish(): { readonly answer: HostileAnswer; readonly comeBack: () => void } {
   let vanished: Socket | undefined
   return {

@@ -1,7 +1,7 @@
 import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
 
-// Posts a body to each URL, once to warm up and then as often as the command line says, and
-// prints by how many bytes the peak of resident memory rose for each URL.
+// Posts a body to each URL, once to warm up, then `count` times. Prints by how many bytes the peak of resident
+// memory rose for each URL.
 const [body = '', count = '0', ...urls] = process.argv.slice(2)
 const destinations = urls.map((url, index) =>
   checkDestination({ id: `crm-${index}`, sourceIds: ['cli'], endpoints: [{ url }] }),

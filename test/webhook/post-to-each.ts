@@ -1,7 +1,7 @@
 import { AddressGuard } from '../../src/http/index.ts'
 import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
 
-// Posts once to each URL of the command line, through the proxy of the environment, and prints the outcomes.
+// Posts once to each URL in the arguments, through the proxy in POST_THROUGH, and prints the outcomes.
 const destination = checkDestination({
   id: 'each',
   sourceIds: ['cli'],

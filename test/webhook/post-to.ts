@@ -9,19 +9,19 @@ import {
   type SenderOptions,
 } from '../../src/webhook/index.ts'
 
-/** The request body. */
+/** The default body of requests. */
 export const body = '{"version":1,"type":"track","userId":"u_1","event":"Café 🎈"}'
 
-/** Posts once more over the same sender. */
+/** Posts a webhook over the sender. */
 export type Post = (text?: string, messageId?: string) => Promise<RequestOutcome>
 
-/** Overrides besides the destination. */
+/** The options of the sender, except the destination. */
 export type SendingSettings = Partial<Omit<SenderOptions, 'destination'>> & {
   /** Opens the sender, by default in this thread. */
   readonly open?: (options: SenderOptions) => Sender
 }
 
-/** Posts to one endpoint, the first of a destination, over its own connections. */
+/** Opens a sender, which is closed when the test ends. Returns a function that posts to its first endpoint. */
 export function postTo(
   endpoint: EndpointSettings,
   settings: Partial<DestinationSettings> & SendingSettings = {},

@@ -11,11 +11,11 @@ import { postTo } from './post-to.ts'
 
 const shortDeadlineMs = 200
 
-/** The guard of a service with this proxy. It resolves no name. */
+/** Makes the guard of a service with a proxy. It must not resolve any name. */
 const behind = (proxy: string): AddressGuard =>
   new AddressGuard({ proxy, resolveName: () => Promise.reject(new Error('a name was looked up')) })
 
-/** The URL of an endpoint by a name that the proxy resolves. */
+/** Returns the URL of an endpoint, with a host name that only the proxy resolves. */
 const named = ({ url }: TestEndpoint): string => url.replace('127.0.0.1', 'hooks.example.com')
 
 const authorityOf = (url: string): string => new URL(url).host
@@ -50,8 +50,8 @@ describe('an https endpoint behind a proxy', () => {
     expect([await post(), await post()]).toMatchObject([{ status: 200 }, { status: 200 }])
     expect(proxy.asked).toHaveLength(1)
     expect(endpoint.connections).toBe(1)
-    const shows = postTo({ url, tls: { ca } }, { guard: behind(proxy.url) })
-    expect(await shows()).toMatchObject({ kind: 'connection_failed' })
+    const withoutClient = postTo({ url, tls: { ca } }, { guard: behind(proxy.url) })
+    expect(await withoutClient()).toMatchObject({ kind: 'connection_failed' })
   })
 
   test('with a certificate from an unknown authority gets no request, and the failure is final', async () => {

@@ -12,7 +12,7 @@ import { body, postTo as postOver } from './post-to.ts'
 /** Long enough for any response, short enough to wait for its absence. */
 const shortDeadlineMs = 150
 
-/** What every sender does, in whichever thread it sends. */
+/** Tests a sender, whichever thread it sends from. */
 export function describeSender(name: string, openSender: (options: SenderOptions) => Sender): void {
   const postTo: typeof postOver = (endpoint, settings) =>
     postOver(endpoint, { ...settings, open: openSender })
@@ -94,7 +94,7 @@ export function describeSender(name: string, openSender: (options: SenderOptions
         })
       })
 
-      test('with repeated Retry-After headers counts with the first', async () => {
+      test('with several Retry-After headers is reported with the first', async () => {
         const endpoint = await TestEndpoint.start({
           status: 503,
           headers: { 'Retry-After': ['7', '9'] },
@@ -118,7 +118,7 @@ export function describeSender(name: string, openSender: (options: SenderOptions
     })
 
     describe('a success whose body does not end properly', () => {
-      test('counts when the body drips, and the connection is closed at the deadline', async () => {
+      test('counts if the body drips, and the connection is closed at the deadline', async () => {
         const endpoint = await TestEndpoint.start(['drip', 204])
         const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
         const outcome = await post()
@@ -128,7 +128,7 @@ export function describeSender(name: string, openSender: (options: SenderOptions
         expect(endpoint.openConnectionsMax).toBeLessThanOrEqual(2)
       })
 
-      test('counts when the body is cut off, and the part that arrived is kept', async () => {
+      test('counts if the body is cut off, and the part that arrived is kept', async () => {
         const endpoint = await TestEndpoint.start(['cut', 204])
         const post = postTo({ url: endpoint.url }, { concurrency: 1 })
         expect(await post()).toMatchObject({
@@ -140,7 +140,7 @@ export function describeSender(name: string, openSender: (options: SenderOptions
       })
 
       // Shorter than the deadline, so only the limit on the bytes read can end this.
-      test('counts when the body never ends, and 4 KB are kept', { timeout: 4_500 }, async () => {
+      test('counts if the body never ends, and 4 KB are kept', { timeout: 4_500 }, async () => {
         const endpoint = await TestEndpoint.start(['endless', 204])
         const post = postTo({ url: endpoint.url }, { concurrency: 1 })
         const outcome = await post()
@@ -164,7 +164,7 @@ export function describeSender(name: string, openSender: (options: SenderOptions
         })
       })
 
-      test('by the deadline is a timeout also while the request waits for a connection', async () => {
+      test('by the deadline is a timeout even while the request waits for a connection', async () => {
         const endpoint = await TestEndpoint.start('hang')
         const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
         const timeout = { kind: 'timeout' }

@@ -33,7 +33,7 @@ describe('signBody', () => {
       expected: '286f097358ce25b0f65d637d01232abadd3efa1a',
     },
     {
-      name: 'bytes that are no text',
+      name: 'bytes that are not text',
       key: secret,
       text: Buffer.from([0, 255, 254, 128]),
       expected: '463ea1fce50d7fc176f83686ed84498a394ee175',
@@ -80,8 +80,8 @@ describe('checkSignature', () => {
     { name: '41 digits', header: `${signature}0`, expected: 'malformed' },
     { name: 'a prefix', header: `sha1=${signature}`, expected: 'malformed' },
     { name: 'a line feed at the end', header: `${signature}\n`, expected: 'malformed' },
-    { name: 'other letters', header: 'g'.repeat(40), expected: 'malformed' },
-    { name: 'another signature', header: '0'.repeat(40), expected: 'mismatch' },
+    { name: 'letters beyond f', header: 'g'.repeat(40), expected: 'malformed' },
+    { name: 'a different signature', header: '0'.repeat(40), expected: 'mismatch' },
     {
       name: 'a signature of other bytes',
       header: signBody(`${body} `, secret),
@@ -104,7 +104,7 @@ describe('verifySignature, called without types', () => {
     ['a list of one header', [signature], true],
     ['a list of two headers', [signature, signature], false],
     ['an empty list', [], false],
-    ['null, as fetch has it', null, false],
+    ['null, as from fetch', null, false],
   ])('accepts %s', (_, header, expected) => {
     expect(verifySignature(body, header, secret)).toBe(expected)
   })

@@ -32,7 +32,7 @@ describe('signStandardWebhook', () => {
   // Computed with Python's hmac.
   test.each([
     {
-      name: 'bytes in base64',
+      name: 'the bytes of whsec_ and base64',
       secret: `whsec_${base64}`,
       expected: 'n2Msg3QwCWRabL6nV0raVJiE9Dfg5ZAN6enu4gDp/xA=',
     },
@@ -47,31 +47,31 @@ describe('signStandardWebhook', () => {
       expected: 'O7dZU1M+HL++wJjUJJedg2WiPTbGq9OOCBDxbu6mVxA=',
     },
     {
-      name: 'base64 without its prefix',
+      name: 'the text of base64 without the prefix',
       secret: base64,
       expected: '55vZZ3CLd7JMOS8xAmp4p8gB8Mt/3KA2AAEEc4LJoIg=',
     },
     {
-      name: 'the prefix and no base64',
+      name: 'the text of the prefix and no base64',
       secret: 'whsec_not-real',
       expected: 't5hm9DDKLDPX6hWDfaVU752hVpOxnsTgO1GUfSC5Ec8=',
     },
     {
-      name: 'the prefix and base64 cut short',
+      name: 'the text of the prefix and truncated base64',
       secret: 'whsec_AP/+gA',
       expected: 'ADJuwLqd2jXY6uGuIXNuyWUs6LrROK2cLlndqVibqEQ=',
     },
     {
-      name: 'the prefix alone',
+      name: 'the text of the prefix alone',
       secret: 'whsec_',
       expected: 'qbPtiRebIvdXzdGyD2kHbuG+D6F+TH2kQkF1J69bipI=',
     },
-  ])('treats $name literally', ({ secret, expected }) => {
+  ])('uses $name as the key', ({ secret, expected }) => {
     expect(signStandardWebhook(content, secret)).toBe(`v1,${expected}`)
   })
 })
 
-test('a text is the same key as whsec_ and its base64, which libraries accept', () => {
+test('a text is the same key as whsec_ and its base64, the form that libraries accept', () => {
   const content = { id: 'm_1', timestamp: 1_767_323_045, body: '{}' }
   const [text, encoded] = [
     'clé-not-real',
@@ -126,7 +126,7 @@ describe('webhookId', () => {
 describe('standardWebhooksHeaders', () => {
   const webhook = { body, messageId: 'order.42' }
 
-  test('contain a signature over their values for each secret, in order', () => {
+  test('contain a signature of their values for each secret, in order', () => {
     const secrets = ['new-no-secret', 'old-no-secret']
     const content = { id: 'order%2E42', timestamp: 1_767_323_045, body }
     const signatures = secrets.map((secret) => signStandardWebhook(content, secret))
@@ -165,7 +165,7 @@ describe('a request with Standard Webhooks headers', () => {
     }
   })
 
-  test('has them without X-Signature, too', async () => {
+  test('has them even without a shared secret', async () => {
     const endpoint = await TestEndpoint.start()
     await postTo({ url: endpoint.url }, { standardWebhooks })()
     const { headers } = endpoint.requests[0]!
@@ -191,7 +191,7 @@ describe('a request with Standard Webhooks headers', () => {
     },
   )
 
-  test('is sent only if it is configured', async () => {
+  test('has none of them unless they are configured', async () => {
     const endpoint = await TestEndpoint.start()
     await postTo({ url: endpoint.url }, { sharedSecret: 'not-a-real-secret' })()
     for (const name of names) expect(endpoint.requests[0]?.headers).not.toHaveProperty(name)

@@ -26,8 +26,8 @@ const keepAll: PurgeRequest = {
 }
 
 /**
- * Fills a new store with all that a store can hold: bodies that several deliveries share, every state
- * and lane, holds, requests of several days, figures of what was purged, odd texts.
+ * Creates a store with everything that a store can contain: bodies that several deliveries share, every
+ * state and lane, holds, requests of several days, counts of purged deliveries, and odd texts.
  */
 export async function makeFullStore(path: string): Promise<void> {
   const store = await SqliteStore.open(path)

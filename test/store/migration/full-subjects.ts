@@ -12,7 +12,7 @@ import { eventAbout, notificationAbout } from '../../conformance/regulation-stor
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
 import { oddTexts } from './odd-texts.ts'
 
-/** Adds audiences with members of every shape, one that is being synced, and a computed trait. */
+/** Adds an audience with all kinds of members, and a computed trait with an unfinished sync. */
 export async function addAudiences(store: Store): Promise<void> {
   const members = [
     ...oddTexts.map((userId) => memberWith({ userId }, JSON.stringify(userId))),
@@ -37,8 +37,8 @@ export async function addAudiences(store: Store): Promise<void> {
 }
 
 /**
- * Adds deletion requests: finished ones, one that waits for its notifications, one in the middle of its
- * erasure, and users who are suppressed for all sources, for some, and no more.
+ * Adds regulations: a finished one, one that waits for its notifications, and one in the middle of its erasure.
+ * Also suppresses users for all sources and for some, and unsuppresses one.
  */
 export async function addRegulations(store: Store): Promise<void> {
   const about = ['gone_1', 'gone_2', 'gone_3'].flatMap((userId) => [
@@ -74,7 +74,7 @@ export async function addRegulations(store: Store): Promise<void> {
   await create(store, { id: 'lifted', type: 'UNSUPPRESS', userIds: [oddTexts[1]!] })
 }
 
-/** Carries out what is left of the regulations, delivering their notifications on the way. */
+/** Completes the unfinished regulations, and delivers their notifications. */
 export async function finishRegulations(store: Store): Promise<void> {
   for (const id of ['waiting', 'part']) {
     await eraseAll(store, id)

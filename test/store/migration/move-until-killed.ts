@@ -1,4 +1,4 @@
-// Moves a store in small pages, and is killed while a page is under way.
+// Moves a store in small pages, and kills itself while a page is being moved.
 import { moveStore } from '../../../src/store/migration/move-store.ts'
 
 const [path = '', url = '', pages = ''] = process.argv.slice(2)
@@ -10,7 +10,7 @@ await moveStore({
   signal: new AbortController().signal,
   newId: () => 'store of a process that is killed',
   nowMs: () => 0,
-  // The next page is on its way by then.
+  // By then the next page is being moved.
   progress: () => {
     if (--left === 0) setImmediate(() => process.kill(process.pid, 'SIGKILL'))
   },

@@ -1,4 +1,4 @@
-/** Texts that are hard on databases and parsers: NUL, halves of pairs, separators. */
+/** Texts that databases and parsers might mishandle: NUL, lone surrogates, separators. */
 export const oddTexts: readonly string[] = [
   'nul \0 and mark \u001a0000',
   'half \ud83d and other half \udc00',

@@ -1,6 +1,6 @@
 import type { Store, StoreLog } from '../../../src/store/index.ts'
 
-/** All that a store tells of itself through its ports. */
+/** Returns everything that a store shows through its ports. */
 export async function contentsOf(store: Store | StoreLog): Promise<object> {
   const listed = await store.list({ filter: {}, limit: 100_000 })
   const stories = []

@@ -19,11 +19,11 @@ describe('SubjectIds', () => {
     ['u\ud800', true],
     ['u\ud800-1', false],
     ['', false],
-  ])('says of %j whether it names one: %s', (text, isNamed) => {
+  ])('recognises whether %j contains one: %s', (text, isNamed) => {
     expect(subjects.areNamedIn(text)).toBe(isNamed)
   })
 
-  test('has those it was given', () => {
+  test('contains exactly the given ids', () => {
     expect(['42', '4', 'u\ud800', ''].map((id) => subjects.has(id))).toEqual([
       true,
       false,

@@ -1,4 +1,4 @@
-// Adds to the store that it is given, waits for nothing, and closes nothing.
+// Adds an event to a store without waiting for it, and closes nothing.
 import { openStore } from '../../../src/store/index.ts'
 
 const store = await openStore(`sqlite:${process.argv[2] ?? ''}`, { ownThread: true })

@@ -11,7 +11,7 @@ import { leased } from '../../delivery/samples.ts'
 
 const excerpt = 'odd \0 " \ud800'
 
-test('a message that settles deliveries has all but their webhooks', () => {
+test('a message that settles deliveries contains everything but their webhooks', () => {
   const [first, second, third] = [1, 2, 3].map((id) =>
     leased({ id, destinationId: `c\ud800 ${id}` }),
   )

@@ -1,4 +1,4 @@
-// The program of a thread that several stores work in, one after the other.
+// The program of a thread that several stores share.
 import { parentPort } from 'node:worker_threads'
 import { answerCalls } from '../../../src/store/threaded/answer-calls.ts'
 import type { SharedThreadRequest } from './shared-threads.ts'

@@ -3,7 +3,7 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import type { StoreThread } from '../../../src/store/threaded/start-thread.ts'
 import type { ThreadRequest, ThreadSettings } from '../../../src/store/threaded/thread-messages.ts'
 
-/** What the program of the shared thread is told: where a store is asked, and what it is started with. */
+/** Asks the shared thread to open a store: the port for its calls, and its settings. */
 export interface SharedThreadRequest {
   readonly port: MessagePort
   readonly settings: ThreadSettings
@@ -11,7 +11,7 @@ export interface SharedThreadRequest {
 
 let shared: Worker | undefined
 
-/** Starts what is a thread for one store, and one for all stores of a test file: starting it takes long. */
+/** Like `startThread`, but with one thread for all stores of a test file, because starting one takes long. */
 export function startSharedThread(settings: ThreadSettings): StoreThread {
   shared ??= new Worker(new URL('shared-thread.ts', import.meta.url))
   shared.unref()
@@ -21,7 +21,7 @@ export function startSharedThread(settings: ThreadSettings): StoreThread {
   return new PortThread(port1)
 }
 
-/** A port that looks like the thread behind it. */
+/** Makes a port look like a thread of its own. */
 class PortThread extends EventEmitter implements StoreThread {
   readonly #port: MessagePort
 

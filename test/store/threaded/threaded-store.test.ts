@@ -40,7 +40,7 @@ async function openShared(): Promise<Store> {
   return store
 }
 
-/** Adds an event, and takes its delivery. */
+/** Adds an event, and leases its delivery at once. */
 async function leaseOne(store: Store): Promise<LeasedDelivery> {
   const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
   const { leased } = await addAndLease(store, { ...batchOf('m_1'), handOver })
@@ -53,8 +53,8 @@ function batchOf(...messageIds: readonly string[]) {
   return { nowMs, seenSinceMs: 0, events: added, handOver: [] }
 }
 
-/** Opens a store whose thread the test can reach. */
-async function openMortal(): Promise<{ store: Store; thread: Worker }> {
+/** Opens a store, and returns its thread too. */
+async function openWithThread(): Promise<{ store: Store; thread: Worker }> {
   const threads: Worker[] = []
   const store = await openThreadedStore(path, (settings) => {
     const thread = startThread(settings)
@@ -64,8 +64,8 @@ async function openMortal(): Promise<{ store: Store; thread: Worker }> {
   return { store, thread: threads[0]! }
 }
 
-describe('a store in a thread of its own', () => {
-  test('holds nothing of a batch that the thread has', async () => {
+describe('a store in its own thread', () => {
+  test('does not keep a batch in memory that was sent to the thread', async () => {
     const store = await openShared()
     const other = await openDatabase(path)
     other.exec('BEGIN IMMEDIATE')
@@ -80,19 +80,19 @@ describe('a store in a thread of its own', () => {
     expect(await adding).toEqual({ outcomes: ['routed'], leased: [], refused: [] })
   })
 
-  test('does not keep this thread waiting: who locks the file can let go of it', async () => {
+  test('does not block this thread, so this thread can release a lock of the file', async () => {
     const store = await openShared()
     const other = await openDatabase(path)
     other.exec('BEGIN IMMEDIATE')
-    const happened: string[] = []
-    const added = store.add(batchOf('m_1')).then(() => happened.push('added'))
-    // In this thread the first turn would be the last one, until the engine gives up.
+    const order: string[] = []
+    const added = store.add(batchOf('m_1')).then(() => order.push('added'))
+    // If the store ran in this thread, the first turn would last until the engine gives up.
     for (let turn = 0; turn < 5; turn++) await nextTurn()
-    happened.push('unlocked')
+    order.push('unlocked')
     other.exec('COMMIT')
     other.close()
     await added
-    expect(happened).toEqual(['unlocked', 'added'])
+    expect(order).toEqual(['unlocked', 'added'])
   })
 
   test('ends a lease once, by its number', async () => {
@@ -111,7 +111,7 @@ describe('a store in a thread of its own', () => {
     expect((await store.ledger()).delivered).toBe(1)
   })
 
-  test('keeps the leases that it could not end, so that they can be ended later', async () => {
+  test('keeps leases whose settlement failed, so that they can be settled later', async () => {
     const store = await openShared()
     const delivery = await leaseOne(store)
     const unknown = requestOf(delivery, { outcome: 'unknown' as 'final' })
@@ -123,7 +123,7 @@ describe('a store in a thread of its own', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
   })
 
-  test('is closed after everything that was asked before', async () => {
+  test('is closed after all earlier calls', async () => {
     const store = await openShared()
     await store.add(batchOf('m_0'))
     const added = events(20, 'crm').map((each) => store.add({ ...batchOf(), events: [each] }))
@@ -136,7 +136,7 @@ describe('a store in a thread of its own', () => {
     expect((await after.ledger()).accepted).toBe(confirmed + 1)
   })
 
-  test('answers nothing after it was closed', async () => {
+  test('rejects calls after it was closed', async () => {
     const store = await openShared()
     const closed = store.close()
     await expect(store.ledger()).rejects.toMatchObject({ code: 'store_closed' })
@@ -155,7 +155,7 @@ describe('a store in a thread of its own', () => {
     })
   })
 
-  test('refuses only values that cannot go to another thread', async () => {
+  test('rejects only calls with values that cannot be sent to a thread', async () => {
     const store = await openShared()
     const filter = { userId: (() => 'u_1') as unknown as string }
     const refused = store.list({ filter, limit: 1 })
@@ -165,8 +165,8 @@ describe('a store in a thread of its own', () => {
   })
 })
 
-describe('questions about deliveries', () => {
-  test('are answered while the thread that commits stands still', async () => {
+describe('look-ups of deliveries', () => {
+  test('are answered while the writing thread is blocked', async () => {
     const store = await openThreadedStore(path)
     onTestFinished(() => store.close())
     await store.add(batchOf('m_1'))
@@ -182,7 +182,7 @@ describe('questions about deliveries', () => {
     expect(await store.audit()).toMatchObject({ counted: { pending: 2 } })
   })
 
-  test('have a thread that starts with the first, and ends with the store', async () => {
+  test('have a thread that starts with the first look-up and ends with the store', async () => {
     const threads: Worker[] = []
     const store = await openThreadedStore(path, (settings) => {
       threads.push(startThread(settings))
@@ -199,7 +199,7 @@ describe('questions about deliveries', () => {
     await expect(store.audit()).rejects.toMatchObject({ code: 'store_closed' })
   })
 
-  test('are asked of a new thread if theirs has ended, and closing the store ends the new one', async () => {
+  test('get a new thread if theirs has ended, which also ends with the store', async () => {
     const threads: Worker[] = []
     const store = await openThreadedStore(path, (settings) => {
       threads.push(startThread(settings))
@@ -215,7 +215,7 @@ describe('questions about deliveries', () => {
     expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1, -1])
   })
 
-  test('are asked again of a new thread if one could not start', async () => {
+  test('start a new thread after one could not start', async () => {
     let isRefused = true
     const store = await openThreadedStore(path, (settings) => {
       if (settings.access === 'read' && isRefused) throw new Error('no more threads')
@@ -238,8 +238,8 @@ describe('the thread of a store', () => {
     ) as string,
   })
 
-  test('fails everybody when it ends by itself, and leaves the file to others', async () => {
-    const { store, thread } = await openMortal()
+  test('rejects all calls if it ends by itself, and releases the file', async () => {
+    const { store, thread } = await openWithThread()
     await store.add(batchOf('m_1'))
     const pending = [store.add(batchOf('m_2')), store.ledger(), store.audiences.list()]
     void thread.terminate()
@@ -253,8 +253,8 @@ describe('the thread of a store', () => {
     expect((await after.ledger()).accepted).toBeGreaterThanOrEqual(1)
   })
 
-  test('fails all waiting calls on an unexpected error', async () => {
-    const { store, thread } = await openMortal()
+  test('rejects all calls after an unexpected error', async () => {
+    const { store, thread } = await openWithThread()
     const failed = new Promise((resolve) => thread.once('exit', resolve))
     thread.postMessage(null)
     await failed
@@ -262,13 +262,13 @@ describe('the thread of a store', () => {
     await store.close()
   })
 
-  test('is gone once the store is closed', async () => {
-    const { store, thread } = await openMortal()
+  test('has ended once the store is closed', async () => {
+    const { store, thread } = await openWithThread()
     await store.close()
     expect(thread.threadId).toBe(-1)
   })
 
-  test('can be started by a program that is given as text', async () => {
+  test('can be started by a program that is passed with -e', async () => {
     const options = ['--import', typescript, '--input-type=module', '-e']
     const program = `import { openThreadedStore } from '${threadedStore}'
       const store = await openThreadedStore(${JSON.stringify(path)})
@@ -278,7 +278,7 @@ describe('the thread of a store', () => {
     expect(stdout).toBe('0\n')
   })
 
-  test('keeps the process alive while somebody waits, and not longer', async () => {
+  test('keeps the process alive until its calls are answered, and no longer', async () => {
     const program = new URL('leave-open.ts', import.meta.url)
     expect(await runSource(program, [path])).toBe('stored\n')
     const after = await SqliteStore.open(path)

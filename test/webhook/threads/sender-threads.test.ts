@@ -159,7 +159,7 @@ describe('threads', () => {
     expect(await once(child, 'exit')).toEqual([1, null])
   })
 
-  test('load only rooms that send', async () => {
+  test('load only the rooms that sending needs', async () => {
     expect(roomsOf(await importedBy('webhook/threads/sender-thread.ts'))).toEqual([
       'http',
       'model',
