@@ -222,11 +222,11 @@ function overviewOperation(options: AdminApiOptions): ApiOperation {
         destinations(),
         leftBacklogs(),
       ])
-      const { recent, oldestDueAtMs } = metrics
+      const { recent, losses, oldestDueAtMs } = metrics
       const { deliveries, p50Ms, p99Ms } = recent.latency
       return record({
         kind: 'overview',
-        problems: problemsOf({ unreadyReasons, destinations: states, leftBacklogs: left }),
+        problems: problemsOf({ unreadyReasons, destinations: states, losses, leftBacklogs: left }),
         ledger: figures,
         oldestDueAt: isoOrNull(oldestDueAtMs),
         latency: { deliveries, p50: p50Ms, p99: p99Ms },

@@ -44,7 +44,7 @@ export interface AdminApiOptions {
   readonly ready: Readiness
   readonly metrics: Pick<
     Metrics,
-    'contentType' | 'text' | 'discarded' | 'recent' | 'sources' | 'oldestDueAtMs'
+    'contentType' | 'text' | 'discarded' | 'recent' | 'losses' | 'sources' | 'oldestDueAtMs'
   >
   readonly sessions: PageSessions
   /** Logs each request that changes or sends something. */

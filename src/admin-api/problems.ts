@@ -1,5 +1,6 @@
 import type { Backlog } from '../delivery/index.ts'
 import { failureText, formatTimestamp, hiddenEndpoint } from '../model/index.ts'
+import type { RecentLosses } from './metrics/recent-losses.ts'
 import type { DestinationState, EndpointState } from './ports.ts'
 
 /** A current problem of the service, with advice. */
@@ -18,6 +19,7 @@ export interface Problem {
 export interface ServiceState {
   readonly unreadyReasons: readonly string[]
   readonly destinations: readonly DestinationState[]
+  readonly losses: Pick<RecentLosses, 'of'>
   /** The backlogs of destinations that are not configured. */
   readonly leftBacklogs: readonly Backlog[]
 }
@@ -26,6 +28,7 @@ export interface ServiceState {
 export function problemsOf({
   unreadyReasons,
   destinations,
+  losses,
   leftBacklogs,
 }: ServiceState): readonly Problem[] {
   return [
@@ -37,6 +40,7 @@ export function problemsOf({
     })),
     ...destinations.flatMap((destination) => [
       ...destination.endpoints.flatMap((endpoint) => endpointProblems(destination, endpoint)),
+      ...lossProblems(destination, losses),
       ...waitingProblems(destination),
     ]),
     ...leftBacklogs.map(({ destinationId, pending }) => ({
@@ -68,6 +72,27 @@ function endpointProblems(
     moment: probeAtMs === null ? null : { name: 'Next probe', at: formatTimestamp(probeAtMs) },
   }
   return [down, ...refusals]
+}
+
+function lossProblems(
+  { id, endpoints, ledger }: DestinationState,
+  losses: Pick<RecentLosses, 'of'>,
+): readonly Problem[] {
+  const lost = losses.of(id)
+  // They may all have been retried since then. A lasting fault of an endpoint is a problem of its own.
+  if (lost === undefined || ledger.failed + ledger.expired === 0) return []
+  const { deliveries, reason, sinceMs } = lost
+  if (endpoints.some(({ faults }) => faults.some((fault) => fault.reason === reason))) return []
+  const count = deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`
+  const cause = reason.split(', ').map(failureText).join(', ')
+  return [
+    {
+      text: `${count} failed or expired: ${cause}.`,
+      advice: 'Correct the cause, then retry the failed and expired deliveries.',
+      destination: id,
+      moment: { name: 'Since', at: formatTimestamp(sinceMs) },
+    },
+  ]
 }
 
 function waitingProblems({ id, enabled, ledger }: DestinationState): readonly Problem[] {

@@ -107,7 +107,11 @@ export class EndpointFaults {
     const times = { sinceMs: nowMs, lastMs: nowMs }
     faults.set(reason, { destinationId, url, reason, failures: 1, ...times, tookSince: false })
     const fields = { destinationId, url: hiddenEndpoint(url), reason, messageId }
-    log.warn('webhooks to an endpoint are failing and are not retried', fields)
+    log.warn(
+      'webhooks to an endpoint are failing and are not retried; correct the endpoint or its URL, then run ' +
+        '`evroute deliveries retry --state failed`',
+      fields,
+    )
     this.#look ??= clock.schedule(lookMs, () => this.#lookAgain())
   }
 

@@ -131,7 +131,10 @@ export class Retention {
   #tell(counts: readonly GivenUpDeliveries[]): void {
     for (const { reason, destinationId: destination, deliveries } of counts) {
       const fields = { reason, destination, deliveries }
-      this.#runtime.log.warn('deliveries expired while they were waiting', fields)
+      this.#runtime.log.warn(
+        'deliveries expired while they were waiting; send them again with `evroute deliveries retry --state expired`',
+        fields,
+      )
     }
   }
 }

@@ -30,6 +30,8 @@ const words: Readonly<Record<string, string>> = {
   answer_head_too_large: 'the status line and headers of the answer are too large',
   connection_failed: 'the connection failed',
   window_over: 'the retry window has ended',
+  breaker_open: 'the endpoint was down for the whole retry window',
+  abandoned: 'never tried',
   backlog_full: 'the backlog is full',
 }
 

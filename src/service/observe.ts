@@ -1,7 +1,7 @@
 import type { Metrics } from '../admin-api/index.ts'
 import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
-import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
-import type { Runtime } from '../runtime/index.ts'
+import { hiddenEndpoint, type EndpointChange, type SettledDelivery } from '../model/index.ts'
+import type { Log, Runtime } from '../runtime/index.ts'
 
 interface ServiceObservers {
   readonly metrics: Metrics
@@ -23,6 +23,7 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
       },
       settled: (delivery) => {
         metrics.settled(delivery)
+        if (delivery.state === 'expired') logExpired(delivery, given.log)
         observer.settled(delivery)
       },
       gaveUp: (deliveries) => {
@@ -37,6 +38,15 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
       },
     },
   }
+}
+
+/** Logs an expired delivery. The log combines the lines of a destination, because an outage can make thousands. */
+function logExpired({ destinationId, messageId, reason }: SettledDelivery, log: Log): void {
+  log.warn(
+    'a delivery expired: its retries ended without success; list such deliveries with ' +
+      '`evroute deliveries --state expired`, and send them again with `evroute deliveries retry --state expired`',
+    { destinationId, messageId, error: reason },
+  )
 }
 
 /** Logs when an endpoint goes down and recovers. Failed probes in between are not logged. */

@@ -20,7 +20,8 @@ test('a purge logs the number of expired deliveries for each destination and rea
   retention.start()
   await expect.poll(() => warnings).toHaveLength(3)
   await retention.stop()
-  const message = 'deliveries expired while they were waiting'
+  const message =
+    'deliveries expired while they were waiting; send them again with `evroute deliveries retry --state expired`'
   expect(warnings).toEqual([
     { message, reason: 'abandoned', destination: 'crm', deliveries: 5 },
     { message, reason: 'abandoned', destination: 'mail', deliveries: 1 },

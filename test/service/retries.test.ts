@@ -88,3 +88,43 @@ describe('a service with chosen retry statuses', () => {
     })
   })
 })
+
+test('deliveries that expire after their retries are logged once a minute, and are a problem for an hour', async () => {
+  const endpoint = await TestEndpoint.start(500)
+  const clock = manualClock()
+  const document = documentFor(endpoint, { destination: { retryFor: '20s' } })
+  const { track, admin, settled, warnings } = await startService(document, clock)
+  const problems = async () => (await admin('/v1/overview')).body
+  for (let index = 0; index < 3; index++) await track(`m_${index}`)
+  await endpoint.received(3)
+  expect(await problems()).toMatchObject({ problems: [] })
+  await clock.advance(15_000)
+  await expect.poll(() => settled).toHaveLength(3)
+  const expired = warnings.filter(({ message }) => message.startsWith('a delivery expired'))
+  expect(expired).toMatchObject([{ destinationId: 'crm', error: 'status_500' }])
+  expect(expired[0]?.message).toContain('`evroute deliveries retry --state expired`')
+  const lost = { destination: 'crm', text: '3 deliveries failed or expired: answered 500.' }
+  expect(await problems()).toMatchObject({ problems: [lost] })
+  await clock.advance(minuteMs)
+  const repeated = warnings.filter(({ message }) => message.startsWith('a delivery expired'))
+  expect(repeated).toMatchObject([{}, { destinationId: 'crm', repeated: 2 }])
+  clock.jump(hourMs)
+  expect(await problems()).toMatchObject({ problems: [] })
+})
+
+test('deliveries that failed are no problem once they are delivered', async () => {
+  const endpoint = await TestEndpoint.start([404, 200])
+  const clock = manualClock()
+  const { track, admin, settled } = await startService(documentFor(endpoint), clock)
+  const problems = async () => (await admin('/v1/overview')).body
+  await track('m_1')
+  await expect.poll(() => settled).toHaveLength(1)
+  const refused = { text: expect.stringContaining('refuses webhooks') as unknown }
+  expect(await problems()).toMatchObject({ problems: [refused] })
+  await clock.advance(6 * minuteMs)
+  const lost = { destination: 'crm', text: '1 delivery failed or expired: answered 404.' }
+  expect(await problems()).toMatchObject({ problems: [lost] })
+  await admin('/v1/deliveries/retry', { all: true })
+  await expect.poll(() => settled).toHaveLength(2)
+  expect(await problems()).toMatchObject({ problems: [] })
+})

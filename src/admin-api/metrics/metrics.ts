@@ -12,6 +12,7 @@ import {
 import type { Observer, Runtime } from '../../runtime/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
 import { RecentActivity } from './recent-activity.ts'
+import { RecentLosses } from './recent-losses.ts'
 import { SourceActivity, type LatestRejected } from './source-activity.ts'
 import type { StoreFigures } from './store-figures.ts'
 
@@ -55,6 +56,7 @@ const acceptedOutcomes: readonly string[] = [
 export class Metrics implements Observer {
   readonly breakers: BreakerBoard = new BreakerBoard()
   readonly recent: RecentActivity
+  readonly losses: RecentLosses
   readonly sources: SourceActivity
   readonly #registry = new Registry()
   readonly #options: MetricsOptions
@@ -68,6 +70,7 @@ export class Metrics implements Observer {
   constructor(options: MetricsOptions) {
     this.#options = options
     this.recent = new RecentActivity(options.runtime.clock)
+    this.losses = new RecentLosses(options.runtime.clock)
     this.sources = new SourceActivity(options.runtime.clock)
     this.#gauges.build.set({ version: evrouteVersion, node: process.version }, 1)
     this.#gauges.reloadSuccess.set({}, 1)
@@ -142,10 +145,13 @@ export class Metrics implements Observer {
     this.#histograms.request.observe({ destination, endpoint }, durationMs / 1_000)
   }
 
-  settled({ destinationId: destination, state, acceptedAtMs }: SettledDelivery): void {
+  settled({ destinationId: destination, state, acceptedAtMs, reason }: SettledDelivery): void {
     this.#counters.settled.inc({ destination, state })
     this.recent.count(state === 'delivered' ? 'delivered' : 'failed', 1)
-    if (state !== 'delivered') return
+    if (state !== 'delivered') {
+      this.losses.count(destination, reason ?? '', 1)
+      return
+    }
     // The clock may have been set back.
     const latencyMs = Math.max(this.#options.runtime.clock.nowMs() - acceptedAtMs, 0)
     this.#histograms.delivery.observe({ destination }, latencyMs / 1_000)
@@ -156,6 +162,7 @@ export class Metrics implements Observer {
     this.#counters.settled.inc({ destination, state: givenUpStates[reason] }, deliveries)
     this.#counters.gaveUp.inc({ destination, reason }, deliveries)
     this.recent.count('failed', deliveries)
+    this.losses.count(destination, reason, deliveries)
   }
 
   endpoint(change: EndpointChange): void {

@@ -1,0 +1,41 @@
+import type { Clock } from '../../runtime/index.ts'
+
+/** Deliveries of one destination that failed or expired. */
+export interface Losses {
+  /** How many, since {@link sinceMs}. */
+  readonly deliveries: number
+  /** When the first of them ended, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** When the last of them ended, in milliseconds since 1970. */
+  readonly lastMs: number
+  /** Why the last of them was not delivered. */
+  readonly reason: string
+}
+
+/** After this time without a loss, earlier losses are forgotten. */
+const quietMs = 60 * 60_000
+
+/** Counts the deliveries that failed or expired in this process, until a destination has lost none for an hour. */
+export class RecentLosses {
+  readonly #clock: Pick<Clock, 'nowMs'>
+  readonly #losses = new Map<string, Losses>()
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock
+  }
+
+  /** Adds deliveries that were lost now. */
+  count(destinationId: string, reason: string, deliveries: number): void {
+    const lastMs = this.#clock.nowMs()
+    const { deliveries: before = 0, sinceMs = lastMs } = this.of(destinationId) ?? {}
+    const losses = { deliveries: before + deliveries, sinceMs, lastMs, reason }
+    this.#losses.set(destinationId, losses)
+  }
+
+  /** Returns the losses of a destination; undefined if there were none for an hour. */
+  of(destinationId: string): Losses | undefined {
+    const losses = this.#losses.get(destinationId)
+    const isRecent = losses !== undefined && this.#clock.nowMs() - losses.lastMs < quietMs
+    return isRecent ? losses : undefined
+  }
+}
