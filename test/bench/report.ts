@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { spreadOf, table, type Spread } from './table.ts'
 
-/** The figures of one case. */
 export interface BenchCase {
   /** Its name if the benchmark has several cases, such as `flushAt 20`. */
   readonly name?: string
@@ -18,7 +17,6 @@ export interface BenchCase {
   readonly figures?: Readonly<Record<string, number>>
 }
 
-/** The result of a benchmark. */
 export interface BenchReport {
   /** Its name on the command line. */
   readonly bench: string
@@ -31,7 +29,6 @@ export interface BenchReport {
   readonly packages?: readonly string[]
   /** Servers that took part, and their settings. */
   readonly measuredWith?: string
-  /** Additional lines. */
   readonly notes?: readonly string[]
 }
 

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Options of {@link CountingReceiver}. */
 export interface ReceiverOptions {
   /** Messages that are refused once, with 503. */
   readonly refusedOnce: ReadonlySet<string>
@@ -29,7 +28,6 @@ export class CountingReceiver {
     })
   }
 
-  /** Starts a receiver. */
   static async start(options: ReceiverOptions): Promise<CountingReceiver> {
     const receiver = new CountingReceiver(options)
     receiver.#server.listen(0, '127.0.0.1')

@@ -10,13 +10,10 @@ import { seededRandom } from './seeded-random.ts'
 import { Watchdog } from './watchdog.ts'
 import { Witness } from './witness.ts'
 
-/** Options of a run. */
 export interface CrashRunOptions {
-  /** The path of the compiled deliverer. */
   readonly program: string
   /** The folder for the store. */
   readonly folder: string
-  /** The number of messages. */
   readonly messages: number
   /** The events after which to kill, one kill each, in this order. */
   readonly killEvents: readonly DelivererEvent[]
@@ -26,9 +23,7 @@ export interface CrashRunOptions {
   readonly fault?: Fault | undefined
 }
 
-/** The result of a run. */
 export interface CrashResult extends Evidence {
-  /** The number of kills. */
   readonly kills: number
   /** Kills of processes that had nothing left to do. */
   readonly killsAtRest: number

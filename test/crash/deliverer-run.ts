@@ -9,9 +9,7 @@ const unacknowledgedMax = 32
 /** Calls that may be undelivered: enough for a backlog, but never all at once. */
 const outstandingMax = 100
 
-/** Options of {@link DelivererRun}. */
 export interface DelivererRunOptions {
-  /** The number of the process. */
   readonly process: number
   /** The program to start, and its arguments. */
   readonly argv: readonly string[]
@@ -19,7 +17,6 @@ export interface DelivererRunOptions {
   readonly messageIds: string[]
   /** When to kill it; undefined to let it end by itself. */
   readonly kill: KillMoment | undefined
-  /** Records what happens. */
   readonly witness: Witness
   /** Called at every step that the process reports of itself. */
   readonly progressed: () => void
@@ -99,7 +96,6 @@ export class DelivererRun {
     return this.#unacknowledged.size
   }
 
-  /** Kills the process. */
   kill(): void {
     this.#isKilled = true
     this.#deliverer.kill()

@@ -4,7 +4,6 @@ import { limits } from '../../src/model/index.ts'
 /** A fault that the deliverer simulates, to show that the test notices it. */
 export type Fault = 'ack-before-commit' | 'leases-never-returned'
 
-/** All faults. */
 export const faults: readonly Fault[] = ['ack-before-commit', 'leases-never-returned']
 
 /** The most requests in flight at the endpoint. */

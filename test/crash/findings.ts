@@ -11,7 +11,6 @@ export interface Evidence {
   readonly audit: StoreAudit
 }
 
-/** The figures of a run. */
 export interface Figures {
   /** Messages that were acknowledged. */
   readonly acknowledged: number
@@ -158,7 +157,6 @@ function unsettledBy({ answeredTo, settlements }: MessageRecord): readonly numbe
   return [...new Set(answeredTo)].filter((process) => !settledBy.has(process))
 }
 
-/** Adds up some numbers. */
 export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }

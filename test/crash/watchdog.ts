@@ -22,12 +22,10 @@ export class Watchdog {
     }, stallMs / 10)
   }
 
-  /** Records progress. */
   progressed(): void {
     this.#elapsedMs = stopwatch()
   }
 
-  /** Stops watching. */
   stop(): void {
     clearInterval(this.#timer)
   }

@@ -9,7 +9,6 @@ import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
 const hourMs = 60 * 60 * 1_000
 
-/** Options of an outage of twelve hours. */
 export interface LongOutageOptions {
   /** The number of deliveries. More than half of them fail once before the endpoint goes down. */
   readonly deliveries: number
@@ -19,7 +18,6 @@ export interface LongOutageOptions {
   readonly folder: string
 }
 
-/** The result of an outage. */
 export interface LongOutage {
   readonly windowMs: number
   /** The longest time from the first to the last attempt of a delivery. */

@@ -4,7 +4,6 @@ export interface PressureFinding {
   readonly must: string
   /** What was measured, such as `1.08 times`. */
   readonly measured: string
-  /** Whether it holds. */
   readonly holds: boolean
 }
 

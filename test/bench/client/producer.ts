@@ -15,7 +15,6 @@ export interface ProducerQuestion {
   readonly calls: number
 }
 
-/** The measurements of one run. */
 export interface Production {
   /** From the first call to the last answer. */
   readonly seconds: number

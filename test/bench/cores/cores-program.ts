@@ -15,7 +15,6 @@ import { answerQuestions, programSettings } from '../program.ts'
 import { sampleCall, sampleMessageId } from '../sample-webhook.ts'
 import { newThreads, ownThreadId, threadCpuUs, threadIds } from './thread-times.ts'
 
-/** Settings of the process. */
 export interface CoresSettings {
   /** Where webhooks go; undefined for the fake endpoint in the process. */
   readonly origin?: string
@@ -111,7 +110,6 @@ async function measure(path: string, webhooks: number): Promise<CoresAnswer> {
   }
 }
 
-/** Thread ids by kind. */
 type ThreadIds = Readonly<Record<'main' | 'senders' | 'store', readonly string[]>>
 
 /**

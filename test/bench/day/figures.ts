@@ -1,7 +1,6 @@
 import type { ServerFigures } from './server-figures.ts'
 import type { TrafficFigures } from './traffic.ts'
 
-/** The counters at one moment. */
 export interface Moment {
   /** The time since that moment. */
   readonly elapsedMs: () => number

@@ -4,7 +4,6 @@ import { createRuntime, silentLog } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import { configurationOf } from './plan.ts'
 
-/** Settings of a service. */
 export interface ServiceSettings {
   /** The URL of the database. */
   readonly store: string

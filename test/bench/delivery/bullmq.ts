@@ -14,7 +14,6 @@ import {
 } from './contender.ts'
 import { postSignedTo } from './post-signed.ts'
 
-/** Settings of the process. */
 export interface BullmqSettings extends ContenderSettings {
   /** The socket of its redis-server. */
   readonly socket: string

@@ -3,13 +3,11 @@ export interface DeliveryRun {
   readonly webhooks: number
 }
 
-/** The result of a run. */
 export interface DeliveryRate {
   /** Webhooks per second, from the first one offered until the last one is recorded as delivered. */
   readonly perSecond: number
 }
 
-/** Settings of every contender. */
 export interface ContenderSettings {
   /** Where webhooks go. */
   readonly origin: string

@@ -13,7 +13,6 @@ import type { GraphileSettings } from './graphile-worker.ts'
 export interface Contender {
   /** Webhooks per run; slow contenders get fewer, because only rates are compared. */
   readonly webhooks: number
-  /** Runs once. */
   readonly deliver: (run: DeliveryRun) => Promise<DeliveryRate & Partial<Measurement>>
 }
 

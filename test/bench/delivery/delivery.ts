@@ -34,7 +34,6 @@ export async function benchDelivery(): Promise<BenchReport> {
   }
 }
 
-/** The measurements of one run. */
 type Result = Awaited<ReturnType<Contender['deliver']>>
 
 async function measureAll(

@@ -16,7 +16,6 @@ import {
 } from './contender.ts'
 import { postSignedTo } from './post-signed.ts'
 
-/** Settings of the process. */
 export interface GraphileSettings extends ContenderSettings {
   /** The URL of its database. */
   readonly url: string

@@ -18,7 +18,6 @@ const batchSize = 10
 const warmUpEvents = 10_000
 /** Requests in flight in total. */
 const concurrency = 64
-/** The minimum per destination. */
 const concurrencyMin = batchSize / 2
 
 /** Deliveries in the store before a run; a tenth of them wait for a dead endpoint. */

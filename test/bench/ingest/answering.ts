@@ -1,6 +1,5 @@
 import type { Program } from '../program.ts'
 
-/** Settings of a server. */
 export interface ServerSettings {
   /** The store's file, for a server that stores. */
   readonly path: string

@@ -2,7 +2,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openDatabase } from '../../../dist/store/sqlite/database.js'
 
-/** The calls of a request. */
 export interface StoredCalls {
   /** The number of the request, from 1. */
   readonly id: number

@@ -6,7 +6,6 @@ export const writeKey = 'not-a-real-write-key'
 /** The paths to post to. */
 export type TrackingPath = '/v1/batch' | '/v1/track'
 
-/** Events per request of `/v1/batch`. */
 export const eventsPerBatch = 100
 
 /** Events per request. */

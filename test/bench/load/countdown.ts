@@ -16,7 +16,6 @@ export class Countdown {
     this.over.catch(() => undefined)
   }
 
-  /** Counts a step. */
   step(): void {
     this.#left--
     if (this.#left === 0) this.#resolve()

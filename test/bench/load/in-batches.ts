@@ -1,4 +1,3 @@
-/** Items to offer in batches. */
 export interface Batches {
   /** Items in total. */
   readonly count: number

@@ -5,7 +5,6 @@ import { Program } from '../program.ts'
 export interface Load {
   /** The store's file; created if it doesn't exist. */
   readonly path: string
-  /** All destinations of the pipeline. */
   readonly destinations: readonly DestinationSettings[]
   /**
    * The sources of the events, a batch from each in turn. In most benches, a source has the id of its
@@ -27,7 +26,6 @@ export interface Load {
   readonly eventsPerSecond?: number
 }
 
-/** The measurements of one load. */
 export interface Measurement {
   /** Deliveries per second, from the first event offered until the last settlement is written. */
   readonly perSecond: number
@@ -48,9 +46,7 @@ export interface Measurement {
 
 /** Latencies of all measured deliveries, in milliseconds. */
 export interface Latency {
-  /** The median. */
   readonly p50Ms: number
-  /** The 99th percentile. */
   readonly p99Ms: number
 }
 

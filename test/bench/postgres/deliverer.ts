@@ -14,7 +14,6 @@ import { checkDestination, type DestinationSettings } from '../../../dist/webhoo
 import { programSettings } from '../program.ts'
 import { obey } from './commands.ts'
 
-/** Settings of a deliverer. */
 export interface DelivererSettings {
   /** The URL of the store. */
   readonly url: string
@@ -30,7 +29,6 @@ const destinationIds = destinations.map(({ id }) => id)
 const runtime = createRuntime({ log: silentLog })
 const processId = runtime.newId()
 
-/** Sends one heartbeat. */
 type SendHeartbeat = () => Promise<readonly ProcessPlace[]>
 
 /** Sends heartbeats from now on, and resolves once this process's shares are final. */

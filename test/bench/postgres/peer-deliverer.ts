@@ -6,7 +6,6 @@ import { obey } from './commands.ts'
 import { silentLogger } from './silent-logger.ts'
 import { deliverTask } from './waiting-jobs.ts'
 
-/** Settings of a peer. */
 export interface PeerSettings {
   /** The URL of the database with its jobs. */
   readonly url: string

@@ -10,7 +10,6 @@ export interface WaitingWork {
   readonly fill: (count: number) => Promise<void>
   /** Whether all are recorded as delivered. */
   readonly isDone: () => Promise<boolean>
-  /** Closes the connections. */
   readonly close: () => Promise<void>
 }
 
@@ -82,7 +81,6 @@ export class WaitingDeliveries implements WaitingWork {
   }
 }
 
-/** Options of {@link WaitingDeliveries.open}. */
 export interface WaitingDeliveriesOptions {
   /** The destination of the deliveries that `fill` writes. */
   readonly destinationId: string
@@ -90,7 +88,6 @@ export interface WaitingDeliveriesOptions {
   readonly isEmptied?: boolean
 }
 
-/** Connects to a database. */
 export async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url })
   // A lost connection makes the next statement fail.

@@ -14,7 +14,6 @@ export interface BareReplayQuestion {
   readonly connections: number
 }
 
-/** The measurements of a run. */
 export interface BareReplayAnswer {
   readonly eventsPerSecond: number
   readonly cpuUs: number

@@ -30,7 +30,6 @@ interface Usage {
   readonly idleShare: number
 }
 
-/** The measurements of a replay. */
 export interface Replayed extends Usage {
   /** From the start of the command to its end. */
   readonly eventsPerSecond: number

@@ -9,7 +9,6 @@ import type { HistoryFormat } from './history.ts'
 /** `evroute` reads with the importer, `limit` with a minimal loop. */
 export type ParserName = 'evroute' | 'limit'
 
-/** A file to read. */
 export interface ParserQuestion {
   readonly path: string
   readonly format: HistoryFormat

@@ -1,6 +1,5 @@
 import { Program } from '../program.ts'
 
-/** What a sink received. */
 export interface Arrivals {
   readonly requests: number
   /** Requests with a signature. */
@@ -14,7 +13,6 @@ export interface Arrivals {
  */
 export type SinkQuestion = 'port' | 'arrivals' | { readonly signed: number }
 
-/** The answer to every question. */
 export interface SinkAnswer {
   readonly port: number
   readonly arrivals: Arrivals

@@ -267,17 +267,17 @@ describe('replay refuses with 2', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('the files hold calls')
   })
+})
 
-  test('nothing just because EVROUTE_SECRET is set', async () => {
-    const file = await capture([{ body: track('m_1') }])
-    const endpoint = await TestEndpoint.start()
-    const env = { EVROUTE_SECRET: 'another-secret' }
-    expect((await run(['replay', file, '--to', endpoint.url], { env })).code).toBe(0)
-    expect(endpoint.requests[0]!.headers['x-signature']).toBe(signBody(track('m_1'), secret))
-    const resigned = await run(['replay', file, '--to', endpoint.url, '--resign'], { env })
-    expect(resigned.code).toBe(0)
-    expect(endpoint.requests[1]!.headers['x-signature']).toBe(
-      signBody(track('m_1'), 'another-secret'),
-    )
-  })
+test('replay does not refuse a capture because EVROUTE_SECRET is set, and signs with it only with --resign', async () => {
+  const file = await capture([{ body: track('m_1') }])
+  const endpoint = await TestEndpoint.start()
+  const env = { EVROUTE_SECRET: 'another-secret' }
+  expect((await run(['replay', file, '--to', endpoint.url], { env })).code).toBe(0)
+  expect(endpoint.requests[0]!.headers['x-signature']).toBe(signBody(track('m_1'), secret))
+  const resigned = await run(['replay', file, '--to', endpoint.url, '--resign'], { env })
+  expect(resigned.code).toBe(0)
+  expect(endpoint.requests[1]!.headers['x-signature']).toBe(
+    signBody(track('m_1'), 'another-secret'),
+  )
 })

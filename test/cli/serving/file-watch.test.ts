@@ -28,7 +28,7 @@ async function watched() {
   return { path, clock, end, changesNow }
 }
 
-test('a file that stays as it is has no change', async () => {
+test('an unchanged file reports no change', async () => {
   const { changesNow } = await watched()
   expect(await changesNow()).toBe(0)
 })

@@ -3,16 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** A webhook that arrived. */
 export interface Arrival {
-  /** Its destination. */
   readonly destinationId: string
   readonly messageId: string
   /** The number of the process that sent it. */
   readonly process: number
 }
 
-/** Options of {@link BusyReceiver}. */
 export interface BusyReceiverOptions {
   /** Returns the delay of the next answer, in milliseconds. */
   readonly delayMs: () => number
@@ -40,7 +37,6 @@ export class BusyReceiver {
     })
   }
 
-  /** Starts a receiver. */
   static async start(options: BusyReceiverOptions): Promise<BusyReceiver> {
     const receiver = new BusyReceiver(options)
     receiver.#server.listen(0, '127.0.0.1')

@@ -18,7 +18,6 @@ export interface Source {
   readonly batchEvery: number
 }
 
-/** Options of {@link Installation}. */
 export interface InstallationOptions {
   /** The folder for the configurations of the processes. */
   readonly folder: string
@@ -124,7 +123,6 @@ export class Installation {
     await load.run()
   }
 
-  /** Allows the load to end. */
   allowEnd(): void {
     this.#isEndAllowed = true
   }

@@ -13,7 +13,6 @@ export interface SharedKill {
   readonly count: number
 }
 
-/** Options of a run. */
 export interface KillRunOptions extends InstallationOptions {
   /** The kills, in this order. */
   readonly kills: readonly SharedKill[]
@@ -24,7 +23,6 @@ export interface KillRunOptions extends InstallationOptions {
   readonly isHurried: boolean
 }
 
-/** The result of a run. */
 export interface KillResult extends SharedEvidence {
   /** Deliveries with more than one success in the log. */
   readonly loggedTwice: number

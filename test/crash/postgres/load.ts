@@ -17,13 +17,11 @@ export interface Message {
   readonly destinationIds: readonly string[]
 }
 
-/** Options of {@link Load}. */
 export interface LoadOptions {
   /** The processes; clients post to those that have a URL. */
   readonly processes: () => readonly ServiceProcess[]
   /** Makes the next message of a batch. */
   readonly message: (batch: number) => Message
-  /** Whether enough messages were sent. */
   readonly isEnough: () => boolean
   /** Whether to pause, because too many deliveries are outstanding. */
   readonly isBusy: () => boolean

@@ -14,7 +14,6 @@ import { TimeLapse } from './time-lapse.ts'
  */
 export type DatabaseOutage = 'restarted' | 'locked' | 'exhausted'
 
-/** Options of a run. */
 export interface OutageRunOptions extends InstallationOptions {
   /** The server to stop and start. */
   readonly server: PostgresServer
@@ -39,7 +38,6 @@ export interface Recovery {
   readonly deliveredMs: number
 }
 
-/** The result of a run. */
 export interface OutageResult extends SharedEvidence {
   readonly recoveries: readonly Recovery[]
   /** Posts that got no answer. */

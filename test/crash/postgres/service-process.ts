@@ -6,13 +6,11 @@ import { createInterface } from 'node:readline'
 import { binaryPath } from '../../support/binary.ts'
 import type { Tally } from './tally.ts'
 
-/** Options of {@link ServiceProcess}. */
 export interface ServiceProcessOptions {
   /** The unique number of the process. */
   readonly number: number
   /** The content of its configuration file. */
   readonly document: object
-  /** The folder for that file. */
   readonly folder: string
   /** Counts `<number> ready`. */
   readonly tally: Tally

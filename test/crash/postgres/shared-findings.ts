@@ -14,7 +14,6 @@ export interface SharedRecord {
 /** What a run showed, from outside and in its store. */
 export interface SharedEvidence {
   readonly records: readonly SharedRecord[]
-  /** The processes that were killed. */
   readonly killed: ReadonlySet<number>
   /**
    * Failed requests in the log, by {@link deliveryKey}. A webhook that the endpoint accepted too late is sent
@@ -27,7 +26,6 @@ export interface SharedEvidence {
   readonly audit: StoreAudit
 }
 
-/** The figures of a run. */
 export interface SharedFigures {
   readonly messages: number
   readonly deliveries: number

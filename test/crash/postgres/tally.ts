@@ -3,7 +3,6 @@ export class Tally {
   readonly #counts = new Map<string, number>()
   #waiting: { readonly what: string; readonly count: number; readonly go: () => void }[] = []
 
-  /** Counts one event. */
   note(what: string): void {
     const count = this.count(what) + 1
     this.#counts.set(what, count)

@@ -13,7 +13,6 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 interface Running {
   /** Whether this machine has the runtime it needs. */
   readonly isThere: () => boolean
-  /** Name of the snippet's file. */
   readonly file: string
   /** Other files in its folder, by name. */
   readonly beside?: Readonly<Record<string, string>>
