@@ -5,6 +5,7 @@ import {
   isJsonObject,
   limits,
   messageOf,
+  parseTimestamp,
   type CallType,
   type Rejection,
 } from '../model/index.ts'
@@ -80,8 +81,8 @@ function complete(
   if (timestamp === '') draft.timestamp = formatTimestamp(clock.nowMs())
   // The `sentAt` of an imported row belongs to an earlier request.
   draft.sentAt = undefined
-  if (timestamp instanceof Date && Number.isNaN(timestamp.getTime())) {
-    return { code: 'wrong_type', message: 'timestamp must be a valid date' }
+  if (isUnreadable(timestamp) && parseTimestamp(draft['originalTimestamp']) === undefined) {
+    return { code: 'wrong_type', message: 'timestamp must be a date or an ISO 8601 text' }
   }
   draft.context = contextWithLibrary(draft.context)
   if (draft.type === 'page' && isJsonObject(draft['traits'])) {
@@ -89,6 +90,15 @@ function complete(
     draft['traits'] = undefined
   }
   return undefined
+}
+
+/** Whether a timestamp has no known format. Intake would replace it by the current time, which falsifies history. */
+function isUnreadable(timestamp: unknown): boolean {
+  if (timestamp instanceof Date) return Number.isNaN(timestamp.getTime())
+  if (typeof timestamp === 'number') return true
+  return (
+    typeof timestamp === 'string' && timestamp !== '' && parseTimestamp(timestamp) === undefined
+  )
 }
 
 function contextWithLibrary(context: unknown): unknown {

@@ -100,14 +100,22 @@ describe('prepareCall', () => {
     expect(sent({ ...call, context: null }, 'identify')).toMatchObject({ context: { library } })
   })
 
-  test('writes a Date as ISO 8601 and refuses an invalid one', () => {
+  test('writes a Date as ISO 8601, and refuses a timestamp that cannot be read', () => {
     const call = { userId: 'user-1', timestamp: new Date(0) }
     expect(sent(call, 'identify')).toMatchObject({ timestamp: '1970-01-01T00:00:00.000Z' })
-    expect(prepare({ ...call, timestamp: new Date(NaN) }, 'identify')).toEqual({
-      kind: 'refused',
-      code: 'wrong_type',
-      message: 'timestamp must be a valid date',
-    })
+    for (const timestamp of [
+      new Date(NaN),
+      'yesterday',
+      '01/02/2024',
+      '1704067200',
+      1_704_067_200,
+    ]) {
+      expect(prepare({ ...call, timestamp }, 'identify')).toEqual({
+        kind: 'refused',
+        code: 'wrong_type',
+        message: 'timestamp must be a date or an ISO 8601 text',
+      })
+    }
     expect(sent({ ...call, timestamp: null }, 'identify')).toMatchObject({ timestamp: now })
   })
 

@@ -51,6 +51,17 @@ describe('replay', () => {
     ])
   })
 
+  test('rejects a row whose timestamp cannot be read, instead of sending it with the current time', async () => {
+    const { code, bodies, records } = await replay(
+      ['-'],
+      call('m_1', '01', { timestamp: 1_577_836_800 }),
+    )
+    expect({ code, bodies }).toEqual({ code: 3, bodies: [] })
+    expect(records).toContainEqual(
+      expect.objectContaining({ kind: 'rejected', code: 'wrong_type' }),
+    )
+  })
+
   test('opens every file before it sends anything', async () => {
     const { code, bodies, stderr } = await replay(['-', '/nowhere/b.ndjson'])
     expect({ code, bodies }).toEqual({ code: 7, bodies: [] })

@@ -165,8 +165,8 @@ describe('text', () => {
   test('warns about guesses, unless quiet', async () => {
     const endpoint = await TestEndpoint.start()
     const argv = ['send', '-f', '-', '--to', endpoint.url]
-    const stdin = call({ timestamp: 'noon', messageId: 'm_1' })
-    const warning = 'warn cannot read a timestamp: using the time of arrival instead messageId=m_1 '
+    const stdin = call({ properties: { order: 2 ** 60 }, messageId: 'm_1' })
+    const warning = 'send such ids as strings (logged once) messageId=m_1 '
     expect((await run(argv, { stdin })).stderr).toContain(warning)
     expect((await run([...argv, '-q'], { stdin })).stderr).not.toContain('warn')
     expect((await run([...argv, '--json'], { stdin })).stderr).toBe('')
