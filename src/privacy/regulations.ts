@@ -318,19 +318,20 @@ export class Regulations implements RegulationReader {
     const { store, runtime } = this.#options
     if (this.#isClosed) return
     const isFound = this.#found.delete(id)
-    const regulation = left === 'nothing' ? await store.find({ id }) : undefined
-    if (left === 'waiting' || isNotifying(regulation)) {
-      if (!isFound) this.#waiting.add(id)
-      return
+    if (left === 'nothing') {
+      const regulation = await store.find({ id })
+      // The watch finds the regulation again once the last archive is erased.
+      if (isAwaitingArchives(regulation)) return
+      this.#archives.forget(id)
+      // A different process may already have finished it.
+      if (regulation?.finishedAtMs !== null) return
+      const nowMs = runtime.clock.nowMs()
+      if (await store.finish({ id, nowMs })) {
+        logFinished(runtime.log, { ...regulation, finishedAtMs: nowMs })
+        return
+      }
     }
-    // The watch finds the regulation again once the last archive is erased.
-    if (isAwaitingArchives(regulation)) return
-    this.#archives.forget(id)
-    // A different process may already have finished it.
-    if (regulation?.finishedAtMs !== null) return
-    const nowMs = runtime.clock.nowMs()
-    await store.finish({ id, nowMs })
-    logFinished(runtime.log, { ...regulation, finishedAtMs: nowMs })
+    if (!isFound) this.#waiting.add(id)
   }
 
   async #eraseStore(
@@ -350,10 +351,6 @@ export class Regulations implements RegulationReader {
   async #eraseArchivesOf(id: string): Promise<void> {
     if (!this.#isClosed) await this.#archives.erase(id, this.#ending.signal)
   }
-}
-
-function isNotifying(regulation: Regulation | undefined): boolean {
-  return regulation?.streams.some(({ pending }) => pending > 0) === true
 }
 
 function isAwaitingArchives(regulation: Regulation | undefined): boolean {

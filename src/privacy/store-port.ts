@@ -47,6 +47,12 @@ export interface NoteArchiveRequest {
   readonly archiveIds?: readonly string[] | undefined
 }
 
+/** A request to mark a regulation as finished. */
+export interface FinishRequest {
+  readonly id: string
+  readonly nowMs: number
+}
+
 /** A request for a page of regulations. */
 export interface RegulationsRequest {
   readonly limit: number
@@ -95,8 +101,12 @@ export interface RegulationStore extends RegulationReader {
   erase(request: EraseRequest): Promise<EraseResult>
   /** Adds to the counts of what was erased from archives. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
-  /** Marks a regulation as finished. The counts of its notifications stay, even if these are purged later. */
-  finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
+  /**
+   * Marks a regulation as finished. The counts of its notifications stay, even if these are purged later.
+   * Returns false and doesn't finish it if it has ended, waits for an archive, or has a pending notification,
+   * such as one that was just retried manually.
+   */
+  finish(request: FinishRequest): Promise<boolean>
 }
 
 /** An archive of a process that shares the store. Only that process can reach it. */

@@ -54,6 +54,24 @@ function erased(tested: RegulationsUnderTest): void {
     })
     expect(await tested.retry()).toBe(1)
   })
+
+  test('that is retried just before the end is waited for and erased', async () => {
+    const id = await create(tested, 'u_1')
+    await tested.settle(ended('failed', await tested.claimOne('crm')))
+    expect(await tested.erase(id)).toBe('nothing')
+    expect(await tested.retry()).toBe(1)
+    expect(await tested.all.regulations.finish({ id, nowMs })).toBe(false)
+    const pending = [stream('website', 'crm', { pending: 1 })]
+    expect(await tested.regulation(id)).toMatchObject({ finishedAtMs: null, streams: pending })
+    expect(await tested.erase(id)).toBe('waiting')
+    const delivery = await tested.claimOne('crm', { lane: 'manual' })
+    await tested.settle(delivered(delivery))
+    expect(await tested.erase(id)).toBe('nothing')
+    expect(await tested.story(delivery)).toMatchObject({ userId: null, body: '' })
+    expect(await tested.all.regulations.finish({ id, nowMs })).toBe(true)
+    const streams = [stream('website', 'crm', { delivered: 1 })]
+    expect(await tested.regulation(id)).toMatchObject({ finishedAtMs: nowMs, streams })
+  })
 }
 
 function counted(tested: RegulationsUnderTest): void {
@@ -95,13 +113,13 @@ function counted(tested: RegulationsUnderTest): void {
     const id = await create(tested, 'u_1', 'u_2')
     const [first, second] = await tested.claim('crm')
     await tested.settle(delivered(first!), ended('failed', second!))
-    await tested.all.regulations.finish({ id, nowMs: nowMs + 7 })
+    expect(await tested.all.regulations.finish({ id, nowMs: nowMs + 7 })).toBe(true)
     await tested.purge({ deliveredBeforeMs: nowMs + 1, failedBeforeMs: nowMs + 1 })
     expect(await tested.regulation(id)).toMatchObject({
       finishedAtMs: nowMs + 7,
       streams: [stream('website', 'crm', { delivered: 1, failed: 1 })],
     })
-    await tested.all.regulations.finish({ id, nowMs: nowMs + 9 })
+    expect(await tested.all.regulations.finish({ id, nowMs: nowMs + 9 })).toBe(false)
     expect((await tested.regulation(id)).finishedAtMs).toBe(nowMs + 7)
   })
 }

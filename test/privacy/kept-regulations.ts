@@ -2,6 +2,7 @@ import type {
   CreateRegulationRequest,
   EraseRequest,
   EraseResult,
+  FinishRequest,
   HeldUpErasure,
   NotificationStream,
   Regulation,
@@ -56,10 +57,12 @@ export class KeptRegulations implements RegulationStore {
     })
   }
 
-  finish({ id, nowMs }: Parameters<RegulationStore['finish']>[0]): Promise<void> {
+  finish({ id, nowMs }: FinishRequest): Promise<boolean> {
     return this.#unlessFailing('finish', () => {
+      if (this.get(id).streams.some(({ pending }) => pending > 0)) return false
       this.steps.push(`finish ${id}`)
       this.change(id, { finishedAtMs: nowMs })
+      return true
     })
   }
 

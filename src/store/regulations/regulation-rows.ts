@@ -54,7 +54,7 @@ export class RegulationRows implements RegulationReader {
   }
 
   async find({ id }: { readonly id: string }): Promise<Regulation | undefined> {
-    const [regulation] = await this.#read(sql`WHERE id = ${toStored(id)}`)
+    const [regulation] = await this.#database.read(() => this.regulations(withId(id)))
     return regulation
   }
 
@@ -67,14 +67,16 @@ export class RegulationRows implements RegulationReader {
       beforeId === undefined
         ? raw('')
         : sql`AND number < (SELECT number FROM evroute_regulations WHERE id = ${toStored(beforeId)})`
-    return this.#read(sql`
+    const end = sql`
       WHERE ${raw(unfinished ? 'finished_at IS NULL' : 'true')} ${before}
-      ORDER BY number DESC LIMIT ${limit}`)
+      ORDER BY number DESC LIMIT ${limit}`
+    return this.#database.read(() => this.regulations(end))
   }
 
-  #read(end: Sql): Promise<readonly Regulation[]> {
+  /** @param end - the end of a SELECT from regulations */
+  protected *regulations(end: Sql): Script<readonly Regulation[]> {
     const { jsonArray } = this.#database.dialect
-    const query = sql`
+    const rows = yield* rowsOf<RegulationRow>(sql`
       SELECT regulation.*,
         (SELECT CAST(${jsonArray}(user_id) AS text) FROM (
           SELECT user_id FROM evroute_regulation_users users
@@ -83,12 +85,7 @@ export class RegulationRows implements RegulationReader {
           SELECT name FROM evroute_regulation_archives awaited JOIN evroute_archives archives
             ON archives.id = archive_id
           WHERE awaited.number = regulation.number ORDER BY name) listed) AS archives_left
-      FROM evroute_regulations regulation ${end}`
-    return this.#database.read(() => this.#regulations(query))
-  }
-
-  *#regulations(query: Sql): Script<readonly Regulation[]> {
-    const rows = yield* rowsOf<RegulationRow>(query)
+      FROM evroute_regulations regulation ${end}`)
     const counts = yield* this.#countsOf(rows)
     return rows.map((row) => {
       const archivesLeft = storedTexts(row.archives_left)
@@ -135,6 +132,11 @@ export class RegulationRows implements RegulationReader {
       ]),
     )
   }
+}
+
+/** Returns the end of a SELECT that finds one regulation. */
+export function withId(id: string): Sql {
+  return sql`WHERE id = ${toStored(id)}`
 }
 
 function storedTexts(json: string | null): readonly string[] {

@@ -5,16 +5,17 @@ import type {
   CreateRegulationRequest,
   EraseRequest,
   EraseResult,
+  FinishRequest,
   NoteArchiveRequest,
   NotificationStream,
   RegulationStore,
 } from '../../privacy/index.ts'
-import { firstRow, run, sql, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
+import { firstRow, rowsOf, run, sql, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { lift, suppress } from '../suppressions.ts'
 import { ErasureSteps } from './erasure-steps.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
-import { RegulationRows } from './regulation-rows.ts'
+import { RegulationRows, withId } from './regulation-rows.ts'
 
 /**
  * Keeps regulations in the database of the deliveries that they cause and erase.
@@ -70,17 +71,26 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
     return database.change(() => noteArchive(request, database.dialect))
   }
 
-  /** Changes nothing if the regulation has ended or is waiting for an archive. */
-  async finish({ id, nowMs }: { readonly id: string; readonly nowMs: number }): Promise<void> {
-    const regulation = await this.find({ id })
-    if (regulation === undefined) return
-    const finish = sql`
-      UPDATE evroute_regulations
-      SET finished_at = ${nowMs}, streams = ${JSON.stringify(regulation.streams)}
-      WHERE id = ${toStored(id)} AND finished_at IS NULL
+  finish(request: FinishRequest): Promise<boolean> {
+    return this.#engine.database.change(() => this.#finish(request))
+  }
+
+  *#finish({ id, nowMs }: FinishRequest): Script<boolean> {
+    const [regulation] = yield* this.regulations(withId(id))
+    const streams = regulation?.streams ?? []
+    if (streams.some(({ pending }) => pending > 0)) {
+      // A notification was retried manually. Wait for it, and erase it once it is delivered.
+      yield* run(sql`UPDATE evroute_regulations SET stage = 'notifications'
+        ${withId(id)} AND stage = 'done' AND finished_at IS NULL`)
+      return false
+    }
+    const finished = yield* rowsOf(sql`
+      UPDATE evroute_regulations SET finished_at = ${nowMs}, streams = ${JSON.stringify(streams)}
+      ${withId(id)} AND finished_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM evroute_regulation_archives awaited
-          WHERE awaited.number = evroute_regulations.number)`
-    await this.#engine.database.change(() => run(finish))
+          WHERE awaited.number = evroute_regulations.number)
+      RETURNING 1`)
+    return finished.length > 0
   }
 }
 

@@ -78,6 +78,8 @@ export async function addRegulations(store: Store): Promise<void> {
 export async function finishRegulations(store: Store): Promise<void> {
   for (const id of ['waiting', 'part']) {
     await eraseAll(store, id)
+    // Its notifications are pending, so it does not finish.
+    await store.regulations.finish({ id, nowMs })
     for (const destinationId of ['crm', 'lake']) {
       const share = { destinationId, lane: 'first' as const, deliveriesMax: 1_000, dueByMs: nowMs }
       const claimed = await store.claim({ nowMs, shares: [share] })
