@@ -67,7 +67,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     return this.#inSync(request, async (sync) => {
       const part = await this.#database.change(() => this.#changes.release(request, sync))
       if (part.kind !== 'released') return part
-      if (part.next === null && this.#syncs.get(sync.key) === sync) this.#syncs.delete(sync.key)
+      if (part.next === null) this.#forget(sync)
       if (request.plan.events.length > 0) this.#notify()
       return part
     })
@@ -93,13 +93,20 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     return { kind, audience, sync: number }
   }
 
-  async #inSync<Result>(
+  async #inSync<Result extends { readonly kind: string }>(
     request: SyncRequest,
     step: (sync: Sync) => Promise<Result>,
   ): Promise<Result | Superseded> {
     const sync = this.#syncs.get(request.key)
-    if (sync?.number === request.sync) return sync.inTurn(() => step(sync))
     // This read rejects if the store is closed.
-    return this.#database.read(() => scriptOf(() => superseded))
+    if (sync?.number !== request.sync) return this.#database.read(() => scriptOf(() => superseded))
+    const result = await sync.inTurn(() => step(sync))
+    if (result.kind === 'superseded') this.#forget(sync)
+    return result
+  }
+
+  /** Forgets a sync that is over, with the members that its list has named. */
+  #forget(sync: Sync): void {
+    if (this.#syncs.get(sync.key) === sync) this.#syncs.delete(sync.key)
   }
 }
