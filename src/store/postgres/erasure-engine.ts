@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../delivery/index.ts'
 import { noteCleaned } from '../regulations/erasure-steps.ts'
-import type { ErasureEngine, RegulationIds } from '../regulations/regulation-engine.ts'
+import type { ErasureEngine } from '../regulations/regulation-engine.ts'
 import { firstRow, raw, run, sql, type Script } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { writeQuery } from './add-statement.ts'
@@ -43,7 +43,6 @@ export function erasureEngine(
   const { database, ownLeases } = parts
   return {
     ...parts,
-    reserveIds,
     notify: writeNotifications,
     seal,
     erasedRowsMax: 1_000,
@@ -66,26 +65,30 @@ export function erasureEngine(
   }
 }
 
-/** Reserves consecutive ids permanently, and returns the id before them. No events are added until the commit. */
+/** Writes notifications without blocking adds, because there may be a million. {@link seal} counts them. */
+function* writeNotifications(notifications: readonly NewEvent[], nowMs: number): Script<number> {
+  const deliveries = notifications.reduce((sum, event) => sum + event.deliveries.length, 0)
+  let afterId = deliveries === 0 ? 0 : yield* reserveIds(deliveries)
+  for (const part of partsOf(notifications)) {
+    const query = writeQuery(part, { nowMs, afterId })
+    yield* run(query)
+    afterId += query.deliveries.length
+  }
+  return afterId
+}
+
+/**
+ * Reserves consecutive ids, and returns the id before them. Going back to the savepoint lets events be added
+ * again. The sequence does not go back.
+ */
 function* reserveIds(count: number): Script<number> {
+  yield* run(raw('SAVEPOINT open_gate'))
   yield* awaitEvents()
   const row = yield* firstRow<{ readonly id: number }>(
     sql`SELECT setval('evroute_delivery_ids', (${lastId}) + ${count}::bigint) AS id`,
   )
+  yield* run(raw('ROLLBACK TO open_gate'))
   return (row?.id ?? 0) - count
-}
-
-/** Writes notifications without blocking adds, because there may be a million. {@link seal} counts them. */
-function* writeNotifications(
-  notifications: readonly NewEvent[],
-  { nowMs, reservedAfterId }: { readonly nowMs: number; readonly reservedAfterId: number },
-): Script<void> {
-  let id = reservedAfterId
-  for (const part of partsOf(notifications)) {
-    const query = writeQuery(part, { nowMs, afterId: id })
-    yield* run(query)
-    id += query.deliveries.length
-  }
 }
 
 const countSql = changeCounts(
@@ -97,10 +100,7 @@ const countSql = changeCounts(
    FROM unnest($3::text[]) AS written (destination_id) GROUP BY destination_id`,
 )
 
-function* seal(
-  notifications: readonly NewEvent[],
-  { reservedAfterId }: { readonly reservedAfterId: number },
-): Script<RegulationIds> {
+function* seal(notifications: readonly NewEvent[]): Script<number> {
   yield* awaitEvents()
   const row = yield* firstRow<{ readonly id: number }>(lastId)
   const accepted = notifications.length
@@ -110,7 +110,7 @@ function* seal(
   const values = [accepted, routed, destinationIds]
   // Count last, because counting locks the counts.
   if (accepted > 0) yield* run({ sql: countSql, values })
-  return { lastId: row?.id ?? 0, lastNotificationId: reservedAfterId + written.length }
+  return row?.id ?? 0
 }
 
 function* partsOf(events: readonly NewEvent[]): Generator<readonly NewEvent[]> {

@@ -39,32 +39,18 @@ export interface HeldRow extends ErasableRow {
 export const erasableColumns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, state'
 
-/** The last id of any delivery, and the last one of a new regulation's notifications. */
-export interface RegulationIds {
-  readonly lastId: number
-  readonly lastNotificationId: number
-}
-
 /** The engine-specific parts of storing and executing regulations. */
 export interface ErasureEngine {
   readonly database: SqlDatabase
   /** Tells whether an erasure can find all rows. It cannot while an upgrade of the tables is unfinished. */
   readonly isReady: () => boolean
+  /** Adds notifications. The ids of their deliveries are consecutive; returns the last one. */
+  readonly notify: (notifications: readonly NewEvent[], nowMs: number) => Script<number>
   /**
-   * Reserves ids for notifications, in a transaction of its own; undefined if the engine does not
-   * reserve ids.
+   * Waits for transactions that are adding events, and blocks new ones until the commit. Returns the last id
+   * of any delivery.
    */
-  readonly reserveIds: ((count: number) => Script<number>) | undefined
-  /** Adds notifications with their deliveries, with the reserved ids. */
-  readonly notify: (
-    notifications: readonly NewEvent[],
-    moment: { readonly nowMs: number; readonly reservedAfterId: number },
-  ) => Script<void>
-  /** Waits for transactions that are adding events, and blocks new ones until the commit. */
-  readonly seal: (
-    notifications: readonly NewEvent[],
-    moment: { readonly reservedAfterId: number },
-  ) => Script<RegulationIds>
+  readonly seal: (notifications: readonly NewEvent[]) => Script<number>
   /** Called after a commit that added deliveries. */
   readonly announce: () => void
   /** The maximum number of deliveries that one transaction erases. */

@@ -36,15 +36,8 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
   }
 
   async create(request: CreateRegulationRequest): Promise<void> {
-    const { database, reserveIds, announce } = this.#engine
-    const { notifications } = request
-    const deliveries = notifications.reduce((sum, event) => sum + event.deliveries.length, 0)
-    const reservedAfterId =
-      deliveries === 0 || reserveIds === undefined
-        ? 0
-        : await database.change(() => reserveIds(deliveries))
-    await database.change(() => createRegulation(this.#engine, request, reservedAfterId))
-    if (deliveries > 0) announce()
+    await this.#engine.database.change(() => createRegulation(this.#engine, request))
+    if (request.notifications.length > 0) this.#engine.announce()
   }
 
   async erase({ id, nowMs, rowsMax, leavesTraces }: EraseRequest): Promise<EraseResult> {
@@ -98,22 +91,21 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
  * Stores a regulation with its suppressions and notifications.
  *
  * Its last step blocks other adds until the commit. So earlier events have ids up to `last_id`, and every
- * later add knows the suppressed users. The ids of its notifications are consecutive.
+ * later add knows the suppressed users.
  */
 function* createRegulation(
   engine: ErasureEngine,
   { regulation, notifications, nowMs }: CreateRegulationRequest,
-  reservedAfterId: number,
 ): Script<void> {
   const { dialect } = engine.database
   const { type, userIds, sourceIds } = regulation
   const { suppression, erasesArchives } = effectsOf(type)
   const number = yield* addRegulation({ regulation, notifications, nowMs }, dialect)
-  yield* engine.notify(notifications, { nowMs, reservedAfterId })
+  const lastNotificationId = yield* engine.notify(notifications, nowMs)
   if (erasesArchives) yield* awaitArchives(number, dialect)
   if (suppression === 'add') yield* suppress({ userIds, sourceIds }, dialect)
   if (suppression === 'lift') yield* lift({ userIds, sourceIds }, dialect)
-  const { lastId, lastNotificationId } = yield* engine.seal(notifications, { reservedAfterId })
+  const lastId = yield* engine.seal(notifications)
   yield* run(sql`UPDATE evroute_regulations
     SET last_id = ${lastId}, last_notification_id = ${lastNotificationId} WHERE number = ${number}`)
 }

@@ -21,17 +21,14 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
   return {
     database,
     isReady: () => true,
-    reserveIds: undefined,
-    notify: (events, { nowMs }) =>
-      // A notification is never a duplicate, even if its messageId was seen.
+    notify: (events, nowMs) =>
       scriptOf(() => {
+        // A notification is never a duplicate, even if its messageId was seen.
         const seenSinceMs = Number.MAX_SAFE_INTEGER
         addEvents({ nowMs, seenSinceMs, events, handOver: [] }, parts)
+        return counts.lastId()
       }),
-    seal: () => {
-      const lastId = counts.lastId()
-      return scriptOf(() => ({ lastId, lastNotificationId: lastId }))
-    },
+    seal: () => scriptOf(() => counts.lastId()),
     announce: () => undefined,
     // Erasing this many takes a few milliseconds.
     erasedRowsMax: 100,

@@ -47,7 +47,13 @@ test.each(['take', 'release'] as const)(
     })
     const begun = await audiences.begin({ audience: vip, nowMs })
     if (begun.kind !== 'begun') throw new Error('the key is taken')
-    const request = { key: 'vip', sync: begun.sync, nowMs, seenSinceMs: 0, plan: { changes: [], events: [] } }
+    const request = {
+      key: 'vip',
+      sync: begun.sync,
+      nowMs,
+      seenSinceMs: 0,
+      plan: { changes: [], events: [] },
+    }
     const work = () =>
       method === 'take'
         ? audiences.take({ ...request, members: [member('u_1')] })
