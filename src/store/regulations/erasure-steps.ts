@@ -61,10 +61,18 @@ export type ErasureStep =
 
 type StepRequest = Omit<EraseRequest, 'leavesTraces'>
 
-/** Where a stage continues. */
+/** A place in a stage. */
 type Reached = readonly [key: string, id: number]
 
 const start: Reached = ['', 0]
+
+/** What a step did in its stage. */
+interface Part {
+  /** The number of rows that it checked. */
+  readonly rows: number
+  /** Where the erasure continues: in this stage, in the next one, or later at the start of this one. */
+  readonly next: Reached | Stage | 'waiting'
+}
 
 /** The maximum number of rows that a step checks, which takes a few milliseconds. */
 const stepRowsMax = 1_000
@@ -97,6 +105,16 @@ export class ErasureSteps {
       // If it exists, another process has locked it.
       return { kind: (yield* exists(any)) ? 'waiting' : 'nothing' }
     }
+    const rowsMax = Math.min(request.rowsMax, stepRowsMax)
+    const part = yield* this.#partOf(erasure, { ...request, rowsMax })
+    if (part === 'traces') return { kind: part, number: erasure.number }
+    if (part === 'nothing') return { kind: part }
+    const { rows, next } = part
+    yield* goOn(erasure, next === 'waiting' ? start : next)
+    return next === 'waiting' ? { kind: next } : { kind: 'more', rows }
+  }
+
+  *#partOf(erasure: Erasure, request: StepRequest): Script<Part | 'traces' | 'nothing'> {
     switch (erasure.stage) {
       case 'deliveries':
         return yield* this.#eraseDeliveries(erasure, request)
@@ -110,58 +128,48 @@ export class ErasureSteps {
         return yield* this.#eraseNotifications(erasure, request)
       case 'traces':
       case 'last traces':
-        return { kind: 'traces', number: erasure.number }
+        return 'traces'
       case 'done':
-        return { kind: 'nothing' }
+        return 'nothing'
     }
   }
 
-  *#eraseDeliveries(erasure: Erasure, request: StepRequest): Script<ErasureStep> {
+  *#eraseDeliveries(erasure: Erasure, request: StepRequest): Script<Part> {
     const subjects = yield* this.#subjectsOf(erasure)
-    const looked = yield* this.#look(erasure, {
+    const { rows, next } = yield* this.#eraseAmong(erasure, request, {
       range: { afterId: 0, lastId: erasure.last_id },
-      rowsMax: request.rowsMax,
       isWanted: (row) => isAbout(row, subjects, erasure),
     })
-    yield* this.#eraseOrLeave(erasure, looked.wanted, request.nowMs)
-    yield* goOn(erasure, looked.next ?? 'left')
-    return { kind: 'more', rows: looked.rows }
+    return { rows, next: next ?? 'left' }
   }
 
-  *#eraseLeft(erasure: Erasure, request: StepRequest): Script<ErasureStep> {
+  *#eraseLeft(erasure: Erasure, { nowMs, rowsMax }: StepRequest): Script<Part> {
     const { number, at_key: atKey, at_id: atId } = erasure
-    const limit = Math.min(request.rowsMax, stepRowsMax)
     const left = yield* rowsOf<DeliveryPlace>(sql`
       SELECT destination_id, delivery_id AS id FROM evroute_regulation_left
       WHERE number = ${number} AND (destination_id, delivery_id) > (${atKey}, CAST(${atId} AS bigint))
-      ORDER BY destination_id, delivery_id LIMIT ${limit}`)
+      ORDER BY destination_id, delivery_id LIMIT ${rowsMax}`)
     if (left.length > 0) {
       yield* run(sql`DELETE FROM evroute_regulation_left WHERE number = ${number}
         AND (destination_id, delivery_id) IN (
           SELECT given.destination_id, given.id FROM ${this.#dialect.given(left, placeColumns)})`)
     }
-    yield* this.#eraseOrLeave(erasure, left, request.nowMs)
-    const last = left.at(-1)
-    if (last !== undefined && left.length === limit) {
-      yield* goOn(erasure, [last.destination_id, last.id])
-    } else if (
-      yield* exists(sql`SELECT 1 FROM evroute_regulation_left WHERE number = ${number} LIMIT 1`)
-    ) {
-      yield* goOn(erasure, start)
-      return { kind: 'waiting' }
-    } else {
-      yield* goOn(erasure, 'seen')
-    }
-    return { kind: 'more', rows: left.length }
+    yield* this.#eraseOrLeave(erasure, left, nowMs)
+    const [rows, last] = [left.length, left.at(-1)]
+    if (last !== undefined && rows === rowsMax)
+      return { rows, next: [last.destination_id, last.id] }
+    const isAnyLeft = yield* exists(
+      sql`SELECT 1 FROM evroute_regulation_left WHERE number = ${number} LIMIT 1`,
+    )
+    return { rows, next: isAnyLeft ? 'waiting' : 'seen' }
   }
 
-  *#forgetMessageIds(erasure: Erasure, { rowsMax }: StepRequest): Script<ErasureStep> {
-    const limit = Math.min(rowsMax, stepRowsMax)
+  *#forgetMessageIds(erasure: Erasure, { rowsMax }: StepRequest): Script<Part> {
     const [sourceId = '', messageId = ''] = JSON.parse(erasure.at_key || '[]') as string[]
     const rows = yield* rowsOf<SeenRow>(sql`
       SELECT source_id, message_id, seen_at FROM evroute_seen
       WHERE (source_id, message_id) > (${sourceId}, ${messageId})
-      ORDER BY source_id, message_id LIMIT ${limit}`)
+      ORDER BY source_id, message_id LIMIT ${rowsMax}`)
     const subjects = yield* this.#subjectsOf(erasure)
     const sourceIds = sourceIdsOf(erasure)
     const named = rows.filter(
@@ -172,13 +180,14 @@ export class ErasureSteps {
     )
     yield* forgetSeen(named, this.#dialect)
     const last = rows.at(-1)
-    const isOver = last === undefined || rows.length < limit
-    const key = isOver ? '' : JSON.stringify([last.source_id, last.message_id])
-    yield* goOn(erasure, isOver ? 'members' : [key, 0])
-    return { kind: 'more', rows: rows.length }
+    const isOver = last === undefined || rows.length < rowsMax
+    const next = isOver
+      ? 'members'
+      : ([JSON.stringify([last.source_id, last.message_id]), 0] as const)
+    return { rows: rows.length, next }
   }
 
-  *#eraseMembers(erasure: Erasure, { rowsMax }: StepRequest): Script<ErasureStep> {
+  *#eraseMembers(erasure: Erasure, { rowsMax }: StepRequest): Script<Part> {
     const { number, at_id: firstPlace } = erasure
     const limit = Math.min(rowsMax, stepUsersMax)
     const users = yield* rowsOf<{ readonly place: number; readonly user_id: string }>(sql`
@@ -188,32 +197,19 @@ export class ErasureSteps {
     const sourceIds = sourceIdsOf(erasure)
     const members = yield* eraseMembers({ userIds, sourceIds }, this.#dialect)
     if (members > 0) yield* countErased(number, { pending: 0, settled: 0, members })
-    const last = users.at(-1)
-    if (last !== undefined && users.length === limit) {
-      yield* goOn(erasure, ['', last.place + 1])
-    } else {
-      const isLong = yield* this.#isNotifying(erasure)
-      yield* goOn(erasure, isLong ? 'traces' : 'notifications')
-    }
-    return { kind: 'more', rows: users.length }
+    const [rows, last] = [users.length, users.at(-1)]
+    if (last !== undefined && rows === limit) return { rows, next: ['', last.place + 1] }
+    const isLong = yield* this.#isNotifying(erasure)
+    return { rows, next: isLong ? 'traces' : 'notifications' }
   }
 
-  *#eraseNotifications(erasure: Erasure, request: StepRequest): Script<ErasureStep> {
-    const range = notificationsOf(erasure)
-    const looked = yield* this.#look(erasure, {
-      range,
-      rowsMax: request.rowsMax,
+  *#eraseNotifications(erasure: Erasure, request: StepRequest): Script<Part> {
+    const { rows, next } = yield* this.#eraseAmong(erasure, request, {
+      range: notificationsOf(erasure),
       isWanted: (row) => row.state === 'delivered' && row.user_id !== null,
     })
-    const held = yield* hold(this.#engine, looked.wanted, request.nowMs)
-    yield* eraseDeliveries(this.#engine, held, request.nowMs)
-    if (looked.next !== null) {
-      yield* goOn(erasure, looked.next)
-      return { kind: 'more', rows: looked.rows }
-    }
-    const isPending = yield* this.#isNotifying(erasure)
-    yield* goOn(erasure, isPending ? start : 'last traces')
-    return isPending ? { kind: 'waiting' } : { kind: 'more', rows: looked.rows }
+    if (next !== null) return { rows, next }
+    return { rows, next: (yield* this.#isNotifying(erasure)) ? 'waiting' : 'last traces' }
   }
 
   #isNotifying(erasure: Erasure): Script<boolean> {
@@ -221,22 +217,29 @@ export class ErasureSteps {
     return hasPending(notificationsOf(erasure), [...ids], this.#dialect)
   }
 
-  /** Checks the deliveries that follow those of the previous step, until it finds some to erase. */
-  *#look(erasure: Erasure, { range, rowsMax, isWanted }: Walk): Script<Looked> {
+  /**
+   * Checks the deliveries that follow those of the previous step until it finds some to erase, and erases
+   * them. `next` is null at the end of the range.
+   */
+  *#eraseAmong(
+    erasure: Erasure,
+    { nowMs, rowsMax }: StepRequest,
+    { range, isWanted }: Search,
+  ): Script<{ readonly rows: number; readonly next: Reached | null }> {
     let place: DeliveryPlace = { destination_id: erasure.at_key, id: erasure.at_id }
-    let looked = 0
-    const most = Math.min(rowsMax, stepRowsMax)
+    let checked = 0
     let wanted: readonly DeliveryPlace[] = []
-    while (looked < most && wanted.length === 0) {
-      const some = Math.min(most - looked, this.#engine.erasedRowsMax)
-      const rows = yield* deliveriesAfter(place, { range, rowsMax: some })
+    while (checked < rowsMax && wanted.length === 0) {
+      const limit = Math.min(rowsMax - checked, this.#engine.erasedRowsMax)
+      const rows = yield* deliveriesAfter(place, { range, rowsMax: limit })
       const last = rows.at(-1)
-      if (last === undefined) return { rows: looked, wanted, next: null }
-      looked += rows.length
+      if (last === undefined) return { rows: checked, next: null }
+      checked += rows.length
       wanted = rows.filter(isWanted)
       place = last
     }
-    return { rows: looked, wanted, next: [place.destination_id, place.id] }
+    yield* this.#eraseOrLeave(erasure, wanted, nowMs)
+    return { rows: checked, next: [place.destination_id, place.id] }
   }
 
   /** Erases deliveries, and records the leased ones for later. */
@@ -272,17 +275,10 @@ export class ErasureSteps {
   }
 }
 
-interface Walk {
+/** The deliveries to erase. */
+interface Search {
   readonly range: IdRange
-  readonly rowsMax: number
   readonly isWanted: (row: ErasableRow) => boolean
-}
-
-interface Looked {
-  readonly rows: number
-  readonly wanted: readonly DeliveryPlace[]
-  /** Where the walk continues; null at its end. */
-  readonly next: Reached | null
 }
 
 /** Finds the regulations that are waiting for the files to be cleaned. */
