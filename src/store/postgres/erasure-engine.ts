@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../delivery/index.ts'
-import { noteCleaned } from '../regulations/erasure-steps.ts'
+import { noteCleaned, withTraces } from '../regulations/erasure-steps.ts'
 import type { ErasureEngine } from '../regulations/regulation-engine.ts'
 import { firstRow, raw, run, sql, type Script } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
@@ -55,11 +55,12 @@ export function erasureEngine(
         WHERE request.destination_id = given.destination_id AND request.delivery_id = given.id
           AND request.excerpt <> ''`),
     countChanges,
-    leaveNoTraces: async (number) => {
+    cleanFiles: async () => {
+      const numbers = await database.read(withTraces)
       for (const table of erasedTables) {
         await database.rows(raw(`VACUUM (SKIP_LOCKED) ${table}`)).catch(() => undefined)
       }
-      await database.change(() => noteCleaned(number))
+      await database.change(() => noteCleaned(numbers, database.dialect))
       return 'done'
     },
   }

@@ -1,6 +1,5 @@
 import { erasedReason } from '../added-deliveries.ts'
 import { firstRow, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
-import { toStored } from '../stored-text.ts'
 import {
   erasableColumns,
   placeColumns,
@@ -44,22 +43,6 @@ function* destinationAfter(destinationId: string): Script<string | null> {
     SELECT min(destination_id) AS id FROM evroute_counts
     WHERE destination_id > ${destinationId} AND destination_id <> ''`)
   return row?.id ?? null
-}
-
-/** Tells whether any delivery in a range of ids, to one of the given destinations, is pending. */
-export function* hasPending(
-  { afterId, lastId }: IdRange,
-  destinationIds: readonly string[],
-  { deliveriesOfEach, given }: Dialect,
-): Script<boolean> {
-  if (afterId === lastId) return false
-  const destinations = destinationIds.map((id) => ({ destination_id: toStored(id) }))
-  const inRange = sql`delivery.destination_id = given.destination_id
-    AND delivery.id > ${afterId} AND delivery.id <= ${lastId}`
-  // Compare an expression, because the index of pending deliveries is not ordered by id.
-  const rows = yield* rowsOf(sql`SELECT 1 FROM ${given(destinations, { destination_id: 'text' })}
-    ${deliveriesOfEach('state', inRange)} WHERE delivery.state || '' = 'pending' LIMIT 1`)
-  return rows.length > 0
 }
 
 /** Locks deliveries, and returns those that exist. */

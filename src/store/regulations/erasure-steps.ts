@@ -1,15 +1,10 @@
 import { eraseMembers } from '../audiences/audience-changes.ts'
-import type { EraseRequest } from '../../privacy/index.ts'
+import type { EraseRequest, EraseResult, HeldUpErasure } from '../../privacy/index.ts'
 import { firstRow, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { isOfSources } from '../suppressions.ts'
-import {
-  deliveriesAfter,
-  eraseDeliveries,
-  forgetSeen,
-  hasPending,
-  hold,
-} from './erasure-deliveries.ts'
+import { deliveriesAfter, eraseDeliveries, forgetSeen, hold } from './erasure-deliveries.ts'
+import { isAnyPending, notificationIds, type NotificationColumns } from './notifications.ts'
 import {
   placeColumns,
   type DeliveryPlace,
@@ -17,7 +12,6 @@ import {
   type ErasureEngine,
   type IdRange,
 } from './regulation-engine.ts'
-import { countOf, streamsOf } from './regulation-rows.ts'
 import { SubjectIds } from './subject-ids.ts'
 
 /**
@@ -34,13 +28,11 @@ import { SubjectIds } from './subject-ids.ts'
 type Stage =
   'deliveries' | 'left' | 'seen' | 'members' | 'traces' | 'notifications' | 'last traces' | 'done'
 
-interface Erasure {
+interface Erasure extends NotificationColumns {
   readonly number: number
   readonly source_ids: string | null
   readonly created_at: number
   readonly last_id: number
-  readonly last_notification_id: number
-  readonly streams: string
   readonly stage: Stage
   readonly at_key: string
   readonly at_id: number
@@ -52,14 +44,10 @@ interface SeenRow {
   readonly seen_at: number
 }
 
-/** The result of a step. After `traces` the files must be cleaned before the next step. */
-export type ErasureStep =
-  | { readonly kind: 'more'; readonly rows: number }
-  | { readonly kind: 'traces'; readonly number: number }
-  | { readonly kind: 'waiting' }
-  | { readonly kind: 'nothing' }
-
 type StepRequest = Omit<EraseRequest, 'leavesTraces'>
+
+/** The number of rows that a step checked. `traces` if the files must be cleaned before the next step. */
+export type ErasureStep = number | Exclude<EraseResult, 'more' | HeldUpErasure>
 
 /** A place in a stage. */
 type Reached = readonly [key: string, id: number]
@@ -103,15 +91,14 @@ export class ErasureSteps {
     if (erasure === undefined) {
       const any = sql`SELECT 1 FROM evroute_regulations WHERE id = ${toStored(request.id)}`
       // If it exists, another process has locked it.
-      return { kind: (yield* exists(any)) ? 'waiting' : 'nothing' }
+      return (yield* exists(any)) ? 'waiting' : 'nothing'
     }
     const rowsMax = Math.min(request.rowsMax, stepRowsMax)
     const part = yield* this.#partOf(erasure, { ...request, rowsMax })
-    if (part === 'traces') return { kind: part, number: erasure.number }
-    if (part === 'nothing') return { kind: part }
+    if (typeof part === 'string') return part
     const { rows, next } = part
     yield* goOn(erasure, next === 'waiting' ? start : next)
-    return next === 'waiting' ? { kind: next } : { kind: 'more', rows }
+    return next === 'waiting' ? next : rows
   }
 
   *#partOf(erasure: Erasure, request: StepRequest): Script<Part | 'traces' | 'nothing'> {
@@ -199,22 +186,18 @@ export class ErasureSteps {
     if (members > 0) yield* countErased(number, { pending: 0, settled: 0, members })
     const [rows, last] = [users.length, users.at(-1)]
     if (last !== undefined && rows === limit) return { rows, next: ['', last.place + 1] }
-    const isLong = yield* this.#isNotifying(erasure)
-    return { rows, next: isLong ? 'traces' : 'notifications' }
+    const isNotifying = yield* isAnyPending(erasure, this.#dialect)
+    return { rows, next: isNotifying ? 'traces' : 'notifications' }
   }
 
   *#eraseNotifications(erasure: Erasure, request: StepRequest): Script<Part> {
     const { rows, next } = yield* this.#eraseAmong(erasure, request, {
-      range: notificationsOf(erasure),
+      range: notificationIds(erasure),
       isWanted: (row) => row.state === 'delivered' && row.user_id !== null,
     })
     if (next !== null) return { rows, next }
-    return { rows, next: (yield* this.#isNotifying(erasure)) ? 'waiting' : 'last traces' }
-  }
-
-  #isNotifying(erasure: Erasure): Script<boolean> {
-    const ids = new Set(streamsOf(erasure).map(({ destinationId }) => destinationId))
-    return hasPending(notificationsOf(erasure), [...ids], this.#dialect)
+    const isNotifying = yield* isAnyPending(erasure, this.#dialect)
+    return { rows, next: isNotifying ? 'waiting' : 'last traces' }
   }
 
   /**
@@ -289,12 +272,14 @@ export function* withTraces(): Script<readonly number[]> {
   return rows.map(({ number }) => number)
 }
 
-/** Records that the files were cleaned for a regulation. */
-export function noteCleaned(number: number): Script<void> {
+/** Records that the files were cleaned for some regulations. */
+export function noteCleaned(numbers: readonly number[], { given }: Dialect): Script<void> {
+  const rows = numbers.map((number) => ({ number }))
   return run(sql`
     UPDATE evroute_regulations SET is_store_erased = true, at_key = '', at_id = 0,
       stage = CASE stage WHEN 'traces' THEN 'notifications' ELSE 'done' END
-    WHERE number = ${number} AND stage IN ('traces', 'last traces')`)
+    WHERE number IN (SELECT given.number FROM ${given(rows, { number: 'bigint' })})
+      AND stage IN ('traces', 'last traces')`)
 }
 
 /** Tells whether an erasure covers a delivery, by its user, source and type. */
@@ -331,9 +316,4 @@ function countErased(
 
 function sourceIdsOf({ source_ids: json }: Erasure): readonly string[] | null {
   return JSON.parse(json ?? 'null') as readonly string[] | null
-}
-
-function notificationsOf(erasure: Erasure): IdRange {
-  const { last_notification_id: lastId } = erasure
-  return { afterId: lastId - countOf(streamsOf(erasure)), lastId }
 }

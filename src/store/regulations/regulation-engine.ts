@@ -62,6 +62,9 @@ export interface ErasureEngine {
   /** Deletes the endpoints' answers to deliveries. Their places are the table `given`. */
   readonly forgetAnswers: (given: Sql) => Script<void>
   readonly countChanges: CountChanges
-  /** Removes erased data from the files, as far as the engine can. */
-  readonly leaveNoTraces: (number: number) => Promise<'done' | 'waiting' | HeldUpErasure>
+  /**
+   * Removes erased data from the files as far as the engine can, and records that for all regulations that
+   * wait for it.
+   */
+  readonly cleanFiles: () => Promise<'done' | 'waiting' | HeldUpErasure>
 }

@@ -1,4 +1,3 @@
-import type { NewEvent } from '../../delivery/index.ts'
 import { effectsOf } from '../../model/index.ts'
 import type {
   ArchiveErasure,
@@ -7,13 +6,13 @@ import type {
   EraseResult,
   FinishRequest,
   NoteArchiveRequest,
-  NotificationStream,
   RegulationStore,
 } from '../../privacy/index.ts'
 import { firstRow, rowsOf, run, sql, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { lift, suppress } from '../suppressions.ts'
 import { ErasureSteps } from './erasure-steps.ts'
+import { newStreams } from './notifications.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
 import { RegulationRows, withId } from './regulation-rows.ts'
 
@@ -21,8 +20,7 @@ import { RegulationRows, withId } from './regulation-rows.ts'
  * Keeps regulations in the database of the deliveries that they cause and erase.
  *
  * The progress of an erasure is in the database, so any process can continue it; only one at a time
- * does. After the rows are erased the engine cleans its files. Only then does the store count as
- * erased.
+ * does. The store counts as erased only once its files are cleaned after its rows were erased.
  */
 export class StoredRegulations extends RegulationRows implements RegulationStore {
   readonly #engine: ErasureEngine
@@ -40,20 +38,19 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
     if (request.notifications.length > 0) this.#engine.announce()
   }
 
-  async erase({ id, nowMs, rowsMax, leavesTraces }: EraseRequest): Promise<EraseResult> {
-    const { database, isReady, leaveNoTraces } = this.#engine
+  async erase({ leavesTraces = false, ...request }: EraseRequest): Promise<EraseResult> {
+    const { database, isReady, cleanFiles } = this.#engine
     if (!isReady()) return 'waiting'
-    let rowsLeft = rowsMax
-    while (rowsLeft > 0) {
-      const request = { id, nowMs, rowsMax: rowsLeft }
-      const step = await database.change(() => this.#steps.step(request))
-      if (step.kind === 'waiting' || step.kind === 'nothing') return step.kind
-      if (step.kind === 'more') {
-        rowsLeft -= step.rows
+    let { rowsMax } = request
+    while (rowsMax > 0) {
+      const left = rowsMax
+      const step = await database.change(() => this.#steps.step({ ...request, rowsMax: left }))
+      if (typeof step === 'number') {
+        rowsMax -= step
         continue
       }
-      if (leavesTraces === true) return 'traces'
-      const result = await leaveNoTraces(step.number)
+      if (step !== 'traces' || leavesTraces) return step
+      const result = await cleanFiles()
       if (result !== 'done') return result
     }
     return 'more'
@@ -170,18 +167,4 @@ function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
   yield* lockTable('evroute_archives')
   yield* run(sql`INSERT INTO evroute_regulation_archives (number, archive_id)
     SELECT ${number}, id FROM evroute_archives`)
-}
-
-/** Counts new notifications by source and destination. */
-function newStreams(notifications: readonly NewEvent[]): readonly NotificationStream[] {
-  const streams = new Map<string, NotificationStream>()
-  for (const { sourceId, deliveries } of notifications) {
-    for (const { destinationId } of deliveries) {
-      const key = JSON.stringify([sourceId, destinationId])
-      const pending = (streams.get(key)?.pending ?? 0) + 1
-      const others = { delivered: 0, failed: 0, expired: 0 }
-      streams.set(key, { sourceId, destinationId, pending, ...others })
-    }
-  }
-  return [...streams.values()]
 }

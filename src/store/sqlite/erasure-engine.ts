@@ -17,7 +17,6 @@ interface ErasureParts extends StoreParts {
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
   const { database, counts, leases, traces } = parts
-  const clean = traces && cleanerOf(database, traces)
   return {
     database,
     isReady: () => true,
@@ -38,28 +37,26 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
       run(sql`UPDATE evroute_requests SET excerpt = ''
         WHERE delivery_id IN (SELECT given.id FROM ${given})`),
     countChanges: counts.countChanges,
-    leaveNoTraces: async (number) => {
-      const result = clean === undefined ? 'done' : await clean(number)
-      if (result === 'done') await database.change(() => noteCleaned(number))
-      return result
-    },
+    cleanFiles: cleanerOf(database, traces),
   }
 }
 
-/** Returns a function that rewrites the file for a regulation, and truncates its log. */
-function cleanerOf(database: SqlDatabase, traces: ErasureTraces) {
-  /** Regulations for which the file has been rewritten, but the log not yet truncated. */
-  const rewritten = new Set<number>()
-  return async (number: number): Promise<Rewriting> => {
-    if (!rewritten.has(number)) {
+/** Returns a function that rewrites the file and truncates its log, for all regulations that wait for it. */
+function cleanerOf(database: SqlDatabase, traces: ErasureTraces | undefined) {
+  /** The regulations for which the file has been rewritten, but the log not yet truncated. */
+  let rewritten: readonly number[] | undefined
+  return async (): Promise<Rewriting> => {
+    if (rewritten === undefined) {
       const waiting = await database.read(withTraces)
-      const rewriting = await database.read(() => scriptOf(() => traces.rewrite()))
+      const rewriting = await database.read(() => scriptOf(() => traces?.rewrite() ?? 'done'))
       if (rewriting !== 'done') return rewriting
-      for (const each of waiting) rewritten.add(each)
+      rewritten = waiting
     }
-    const isEmpty = await database.read(() => scriptOf(() => traces.emptyLog()))
+    const numbers = rewritten
+    const isEmpty = await database.read(() => scriptOf(() => traces?.emptyLog() ?? true))
     if (!isEmpty) return 'waiting'
-    rewritten.delete(number)
+    await database.change(() => noteCleaned(numbers, database.dialect))
+    rewritten = undefined
     return 'done'
   }
 }

@@ -10,7 +10,8 @@ import { discard, giveUp, retry } from '../../../src/store/log/log-changes.ts'
 import { addQuery } from '../../../src/store/postgres/add-statement.ts'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
-import { hasPending, deliveriesAfter } from '../../../src/store/regulations/erasure-deliveries.ts'
+import { deliveriesAfter } from '../../../src/store/regulations/erasure-deliveries.ts'
+import { currentStreams, isAnyPending } from '../../../src/store/regulations/notifications.ts'
 import type { Query, Script, SqlValue } from '../../../src/store/sql.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { logEngine } from '../../../src/store/postgres/delivery-log.ts'
@@ -228,6 +229,10 @@ test.each(analysed)(
     const before = { deliveredBeforeMs: 0, failedBeforeMs: 0, messageIdsBeforeMs: 0 }
     const purge = { ...before, nowMs, abandonedBeforeMs: nowMs + 1, rowsMax: 10 }
     const range = { afterId: 100, lastId: 30_000 }
+    const madeFor = (pending: number) => ({
+      streams: JSON.stringify(['crm', 'down'].map((destinationId) => ({ destinationId, pending }))),
+      last_notification_id: 30_000,
+    })
     const place = { destination_id: 'crm', id: 0 }
     for (const [script, indexes, rows] of [
       [discard(logEngine, crm), [waiting], 10],
@@ -235,7 +240,8 @@ test.each(analysed)(
       [retry(logEngine, crm), [ended, ended, waiting], 0],
       [retry(logEngine, all), [ended, ended, waiting], 0],
       [giveUp(logEngine, purge), ['evroute_deliveries_expiring', waiting, waiting], 20],
-      [hasPending(range, ['crm', 'down'], dialect), [key], 4],
+      [isAnyPending(madeFor(14_950), dialect), [key], 4],
+      [currentStreams(madeFor(5), dialect), [key], 10],
       [deliveriesAfter(place, { range, rowsMax: 10 }), [key], 10],
     ] as const) {
       const steps: PlanStep[] = []
