@@ -131,24 +131,16 @@ export class ErasureSteps {
   }
 
   *#eraseLeft(erasure: Erasure, { nowMs, rowsMax }: StepRequest): Script<Part> {
-    const { number, at_key: atKey, at_id: atId } = erasure
-    const left = yield* rowsOf<DeliveryPlace>(sql`
-      SELECT destination_id, delivery_id AS id FROM evroute_regulation_left
-      WHERE number = ${number} AND (destination_id, delivery_id) > (${atKey}, CAST(${atId} AS bigint))
-      ORDER BY destination_id, delivery_id LIMIT ${rowsMax}`)
-    if (left.length > 0) {
-      yield* run(sql`DELETE FROM evroute_regulation_left WHERE number = ${number}
-        AND (destination_id, delivery_id) IN (
-          SELECT given.destination_id, given.id FROM ${this.#dialect.given(left, placeColumns)})`)
-    }
-    yield* this.#eraseOrLeave(erasure, left, nowMs)
-    const [rows, last] = [left.length, left.at(-1)]
-    if (last !== undefined && rows === rowsMax)
-      return { rows, next: [last.destination_id, last.id] }
-    const isAnyLeft = yield* exists(
-      sql`SELECT 1 FROM evroute_regulation_left WHERE number = ${number} LIMIT 1`,
-    )
-    return { rows, next: isAnyLeft ? 'waiting' : 'seen' }
+    const ofErasure = sql`FROM evroute_regulation_left WHERE number = ${erasure.number}`
+    const places = yield* rowsOf<DeliveryPlace>(sql`
+      DELETE ${ofErasure} AND (destination_id, delivery_id) IN (
+        SELECT destination_id, delivery_id ${ofErasure}
+        ORDER BY destination_id, delivery_id LIMIT ${rowsMax})
+      RETURNING destination_id, delivery_id AS id`)
+    const leased = yield* this.#eraseOrLeave(erasure, places, nowMs)
+    const rows = places.length
+    if (leased < rows && rows === rowsMax) return { rows, next: start }
+    return { rows, next: leased > 0 ? 'waiting' : 'seen' }
   }
 
   *#forgetMessageIds(erasure: Erasure, { rowsMax }: StepRequest): Script<Part> {
@@ -225,13 +217,13 @@ export class ErasureSteps {
     return { rows: checked, next: [place.destination_id, place.id] }
   }
 
-  /** Erases deliveries, and records the leased ones for later. */
+  /** Erases deliveries, and records the leased ones for later. Returns the number of leased ones. */
   *#eraseOrLeave(
     { number }: Erasure,
     places: readonly DeliveryPlace[],
     nowMs: number,
-  ): Script<void> {
-    if (places.length === 0) return
+  ): Script<number> {
+    if (places.length === 0) return 0
     const held = yield* hold(this.#engine, places, nowMs)
     const left = held.filter(({ isLeased }) => Boolean(isLeased))
     if (left.length > 0) {
@@ -245,6 +237,7 @@ export class ErasureSteps {
     const pending = calls.filter(({ state }) => state === 'pending').length
     const settled = calls.length - pending
     if (calls.length > 0) yield* countErased(number, { pending, settled, members: 0 })
+    return left.length
   }
 
   *#subjectsOf({ number }: Erasure): Script<SubjectIds> {
