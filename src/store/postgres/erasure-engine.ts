@@ -4,9 +4,10 @@ import type { ErasureEngine } from '../regulations/regulation-engine.ts'
 import { firstRow, raw, run, sql, type Script } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { writeQuery } from './add-statement.ts'
-import { changeCounts, countChanges, wholeStore } from './counts.ts'
+import { changeCounts, wholeStore } from './counts.ts'
 import type { Database } from './database.ts'
-import { awaitEvents } from './dialect.ts'
+import { logEngine } from './delivery-log.ts'
+import { awaitEvents, dialect } from './dialect.ts'
 import { isFree, type OwnLeases } from './leases.ts'
 
 /** The approximate number of deliveries in one statement. More would save no time. */
@@ -42,25 +43,23 @@ export function erasureEngine(
 ): ErasureEngine {
   const { database, ownLeases } = parts
   return {
+    ...logEngine,
     ...parts,
     notify: writeNotifications,
     seal,
     erasedRowsMax: 1_000,
-    isLeased: (nowMs) => sql`NOT ${isFree(ownLeases(), nowMs)}`,
-    erasedColumns: raw(
-      ', is_erased = true, lease_holder = NULL, lease = NULL, leased_until = NULL',
-    ),
+    isUnleased: (nowMs) => isFree(ownLeases(), nowMs),
+    erasedColumns: raw(', is_erased = true'),
     forgetAnswers: (given) =>
       run(sql`UPDATE evroute_requests request SET excerpt = '' FROM ${given}
         WHERE request.destination_id = given.destination_id AND request.delivery_id = given.id
           AND request.excerpt <> ''`),
-    countChanges,
     cleanFiles: async () => {
       const numbers = await database.read(withTraces)
       for (const table of erasedTables) {
         await database.rows(raw(`VACUUM (SKIP_LOCKED) ${table}`)).catch(() => undefined)
       }
-      await database.change(() => noteCleaned(numbers, database.dialect))
+      await database.change(() => noteCleaned(numbers, dialect))
       return 'done'
     },
   }

@@ -47,14 +47,14 @@ function* destinationAfter(destinationId: string): Script<string | null> {
 
 /** Locks deliveries, and returns those that exist. */
 export function hold(
-  { database, isLeased }: ErasureEngine,
+  { dialect, isUnleased }: ErasureEngine,
   places: readonly DeliveryPlace[],
   nowMs: number,
 ): Script<readonly HeldRow[]> {
-  const { forUpdate, given } = database.dialect
+  const { forUpdate, given } = dialect
   const columns = erasableColumns.split(', ').map((column) => `delivery.${column}`)
   return rowsOf<HeldRow>(sql`
-    SELECT ${raw(columns.join(', '))}, state = 'pending' AND ${isLeased(nowMs)} AS "isLeased"
+    SELECT ${raw(columns.join(', '))}, state = 'pending' AND NOT ${isUnleased(nowMs)} AS "isLeased"
     FROM ${given(places, placeColumns)} JOIN evroute_deliveries delivery ON ${isPlaced}
     ORDER BY delivery.destination_id, delivery.id ${forUpdate}`)
 }
@@ -66,7 +66,7 @@ export function* eraseDeliveries(
   nowMs: number,
 ): Script<void> {
   if (rows.length === 0) return
-  const { dialect } = engine.database
+  const { dialect } = engine
   const places = dialect.given(rows, placeColumns)
   const textId = yield* emptyText(places, rows.length, dialect)
   const erased = rows.map((row) => ({
@@ -79,7 +79,7 @@ export function* eraseDeliveries(
       try_excerpt = '', traceparent = NULL,
       settled_at = CASE state WHEN 'pending' THEN CAST(${nowMs} AS bigint) ELSE settled_at END,
       reason = CASE state WHEN 'delivered' THEN reason ELSE ${raw(`'${erasedReason}'`)} END,
-      state = CASE state WHEN 'pending' THEN 'failed' ELSE state END${engine.erasedColumns}
+      state = CASE state WHEN 'pending' THEN 'failed' ELSE state END${engine.releasedColumns}${engine.erasedColumns}
     FROM ${dialect.given(erased, { ...placeColumns, message_id: 'text' })} WHERE ${isPlaced}`)
   yield* engine.forgetAnswers(places)
   yield* forgetSeen(rows.filter(namesUser), dialect)

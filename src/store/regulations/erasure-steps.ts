@@ -77,7 +77,7 @@ export class ErasureSteps {
 
   constructor(engine: ErasureEngine) {
     this.#engine = engine
-    this.#dialect = engine.database.dialect
+    this.#dialect = engine.dialect
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { LoggedState, NewEvent } from '../../delivery/index.ts'
 import type { EventType } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
-import type { CountChanges } from '../log/log-changes.ts'
+import type { LogEngine } from '../log/log-changes.ts'
 import type { Script, Sql, SqlDatabase } from '../sql.ts'
 
 /** The key of a delivery in an erasure: its destination in the stored form, and its id. */
@@ -40,7 +40,7 @@ export const erasableColumns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, state'
 
 /** The engine-specific parts of storing and executing regulations. */
-export interface ErasureEngine {
+export interface ErasureEngine extends LogEngine {
   readonly database: SqlDatabase
   /** Tells whether an erasure can find all rows. It cannot while an upgrade of the tables is unfinished. */
   readonly isReady: () => boolean
@@ -55,13 +55,10 @@ export interface ErasureEngine {
   readonly announce: () => void
   /** The maximum number of deliveries that one transaction erases. */
   readonly erasedRowsMax: number
-  /** Returns an SQL condition: the row `delivery` is leased. */
-  readonly isLeased: (nowMs: number) => Sql
   /** Further assignments for an erased delivery, as in `, is_erased = true`. */
   readonly erasedColumns: Sql
   /** Deletes the endpoints' answers to deliveries. Their places are the table `given`. */
   readonly forgetAnswers: (given: Sql) => Script<void>
-  readonly countChanges: CountChanges
   /**
    * Removes erased data from the files as far as the engine can, and records that for all regulations that
    * wait for it.

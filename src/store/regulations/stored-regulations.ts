@@ -57,8 +57,8 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
   }
 
   noteArchive(request: NoteArchiveRequest): Promise<void> {
-    const { database } = this.#engine
-    return database.change(() => noteArchive(request, database.dialect))
+    const { database, dialect } = this.#engine
+    return database.change(() => noteArchive(request, dialect))
   }
 
   finish(request: FinishRequest): Promise<boolean> {
@@ -94,7 +94,7 @@ function* createRegulation(
   engine: ErasureEngine,
   { regulation, notifications, nowMs }: CreateRegulationRequest,
 ): Script<void> {
-  const { dialect } = engine.database
+  const { dialect } = engine
   const { type, userIds, sourceIds } = regulation
   const { suppression, erasesArchives } = effectsOf(type)
   const number = yield* addRegulation({ regulation, notifications, nowMs }, dialect)

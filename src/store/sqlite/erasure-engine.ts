@@ -1,3 +1,4 @@
+import type { LogEngine } from '../log/log-changes.ts'
 import type { ErasureEngine } from '../regulations/regulation-engine.ts'
 import { noteCleaned, withTraces } from '../regulations/erasure-steps.ts'
 import { raw, run, scriptOf, sql, type SqlDatabase } from '../sql.ts'
@@ -7,6 +8,7 @@ import type { StoreParts } from './store-parts.ts'
 
 interface ErasureParts extends StoreParts {
   readonly database: SqlDatabase
+  readonly engine: LogEngine
   /** Undefined for a store in memory, which has no files. */
   readonly traces: ErasureTraces | undefined
 }
@@ -16,8 +18,9 @@ interface ErasureParts extends StoreParts {
  * {@link ErasureTraces}.
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
-  const { database, counts, leases, traces } = parts
+  const { database, engine, counts, traces } = parts
   return {
+    ...engine,
     database,
     isReady: () => true,
     notify: (events, nowMs) =>
@@ -31,12 +34,10 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     announce: () => undefined,
     // Erasing this many takes a few milliseconds.
     erasedRowsMax: 100,
-    isLeased: () => leases.isLeased(),
     erasedColumns: raw(''),
     forgetAnswers: (given) =>
       run(sql`UPDATE evroute_requests SET excerpt = ''
         WHERE delivery_id IN (SELECT given.id FROM ${given})`),
-    countChanges: counts.countChanges,
     cleanFiles: cleanerOf(database, traces),
   }
 }

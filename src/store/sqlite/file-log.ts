@@ -21,8 +21,8 @@ import type { LogParts } from './store-parts.ts'
 /** The delivery log of a connection. Subclasses decide how work runs. */
 export abstract class FileLog implements DeliveryLog {
   protected readonly sql: SqlDatabase
+  protected readonly engine: LogEngine
   readonly #parts: LogParts
-  readonly #engine: LogEngine
 
   constructor(parts: LogParts) {
     this.#parts = parts
@@ -32,7 +32,7 @@ export abstract class FileLog implements DeliveryLog {
       read: (script) => this.read(() => statements.runScript(script())),
       change: (script) => this.write(() => statements.runScript(script())),
     }
-    this.#engine = {
+    this.engine = {
       dialect,
       countChanges: counts.countChanges,
       isUnleased: () => (leases === undefined ? raw('true') : sql`NOT ${leases.isLeased()}`),
@@ -49,11 +49,11 @@ export abstract class FileLog implements DeliveryLog {
   }
 
   retry(request: RetryRequest): Promise<number> {
-    return this.sql.change(() => retry(this.#engine, request))
+    return this.sql.change(() => retry(this.engine, request))
   }
 
   discard(request: DiscardRequest): Promise<number> {
-    return this.sql.change(() => discard(this.#engine, request))
+    return this.sql.change(() => discard(this.engine, request))
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {
@@ -74,7 +74,7 @@ export abstract class FileLog implements DeliveryLog {
 
   *#purge(request: PurgeRequest): Script<PurgeResult> {
     const gone = purgeOld(request, this.#parts)
-    const expired = this.#parts.leases === undefined ? [] : yield* giveUp(this.#engine, request)
+    const expired = this.#parts.leases === undefined ? [] : yield* giveUp(this.engine, request)
     return { rows: gone + countOf(expired), expired }
   }
 }

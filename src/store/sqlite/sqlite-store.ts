@@ -101,8 +101,9 @@ export class SqliteStore extends FileLog implements Store {
     })
     // A store in memory has no files to clean.
     const traces = guard && new ErasureTraces(database, { path, guard })
-    const engine = erasureEngine({ ...parts, database: this.sql, traces })
-    this.regulations = new StoredRegulations(engine)
+    const { engine } = this
+    const erasures = erasureEngine({ ...parts, database: this.sql, engine, traces })
+    this.regulations = new StoredRegulations(erasures)
   }
 
   /**
