@@ -41,6 +41,20 @@ function erased(tested: RegulationsUnderTest): void {
     expect((await tested.regulation(id)).erased).toEqual({ pending: 0, settled: 0, members: 0 })
   })
 
+  test('is erased if it is delivered after an erasure has passed it', async () => {
+    const id = await create(tested, 'u_1', 'u_2')
+    expect(await tested.erase(id)).toBe('waiting')
+    const [first, second] = await tested.claim('crm')
+    await tested.settle(delivered(second!))
+    // This step checks only the first one, which is pending.
+    expect(await tested.all.regulations.erase({ id, nowMs, rowsMax: 1 })).toBe('more')
+    await tested.settle(delivered(first!))
+    await tested.erase(id)
+    expect(await tested.erase(id)).toBe('nothing')
+    const erased = { userId: null, body: '', state: 'delivered' }
+    expect(await tested.stories()).toMatchObject([erased, erased])
+  })
+
   test.each(['failed', 'expired'] as const)('is kept if it %s', async (kind) => {
     const id = await create(tested, 'u_1', 'u_2')
     const [first, second] = await tested.claim('crm')

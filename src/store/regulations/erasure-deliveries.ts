@@ -7,7 +7,6 @@ import {
   type ErasableRow,
   type ErasureEngine,
   type HeldRow,
-  type IdRange,
 } from './regulation-engine.ts'
 
 /** A messageId for deduplication. Texts are in their stored form. */
@@ -17,20 +16,19 @@ type SeenKey = { readonly source_id: string; readonly message_id: string }
 const isPlaced = raw('delivery.destination_id = given.destination_id AND delivery.id = given.id')
 
 /**
- * Returns the next deliveries after a place, all of one destination; none at the end of the walk. The walk
+ * Returns the next deliveries after a place and up to an id, all of one destination; none at the end. The walk
  * goes by destination and id, because a regulation may name 5,000 users, and the indexes of users lack ids
  * that an alias replaced.
  */
 export function* deliveriesAfter(
   place: DeliveryPlace,
-  { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
+  { lastId, rowsMax }: { readonly lastId: number; readonly rowsMax: number },
 ): Script<readonly ErasableRow[]> {
-  const { afterId, lastId } = range
   let [destinationId, id]: [string | null, number] = [place.destination_id, place.id]
-  while (destinationId !== null && afterId < lastId) {
+  while (destinationId !== null) {
     const rows = yield* rowsOf<ErasableRow>(sql`
       SELECT ${raw(erasableColumns)} FROM evroute_deliveries
-      WHERE destination_id = ${destinationId} AND id > ${Math.max(id, afterId)} AND id <= ${lastId}
+      WHERE destination_id = ${destinationId} AND id > ${id} AND id <= ${lastId}
       ORDER BY id LIMIT ${rowsMax}`)
     if (rows.length > 0) return rows
     ;[destinationId, id] = [yield* destinationAfter(destinationId), 0]

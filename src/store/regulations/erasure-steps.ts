@@ -4,14 +4,13 @@ import { firstRow, rowsOf, run, sql, type Dialect, type Script, type Sql } from 
 import { fromStored, toStored } from '../stored-text.ts'
 import { isOfSources } from '../suppressions.ts'
 import { deliveriesAfter, eraseDeliveries, forgetSeen, hold } from './erasure-deliveries.ts'
-import { isAnyPending, notificationIds, type NotificationColumns } from './notifications.ts'
 import {
   placeColumns,
   type DeliveryPlace,
   type ErasableRow,
   type ErasureEngine,
-  type IdRange,
 } from './regulation-engine.ts'
+import { RegulationNotifications, type NotificationColumns } from './regulation-notifications.ts'
 import { SubjectIds } from './subject-ids.ts'
 
 /**
@@ -21,12 +20,12 @@ import { SubjectIds } from './subject-ids.ts'
  * - `left`: returns to deliveries that were leased
  * - `seen`: deletes messageIds that contain userIds, for events without deliveries
  * - `members`: removes users from audiences
- * - `traces`: cleans the files, if notifications are still pending
  * - `notifications`: erases delivered notifications, until none is pending
+ * - `traces`: cleans the files for the first time, if notifications are pending, and returns to them
  * - `last traces`: cleans the files
  */
 type Stage =
-  'deliveries' | 'left' | 'seen' | 'members' | 'traces' | 'notifications' | 'last traces' | 'done'
+  'deliveries' | 'left' | 'seen' | 'members' | 'notifications' | 'traces' | 'last traces' | 'done'
 
 interface Erasure extends NotificationColumns {
   readonly number: number
@@ -36,6 +35,7 @@ interface Erasure extends NotificationColumns {
   readonly stage: Stage
   readonly at_key: string
   readonly at_id: number
+  readonly is_store_erased: unknown
 }
 
 interface SeenRow {
@@ -86,7 +86,8 @@ export class ErasureSteps {
    */
   *step(request: StepRequest): Script<ErasureStep> {
     const erasure = yield* firstRow<Erasure>(sql`
-      SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key, at_id
+      SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key,
+        at_id, is_store_erased
       FROM evroute_regulations WHERE id = ${toStored(request.id)} ${this.#dialect.forUpdateSkipLocked}`)
     if (erasure === undefined) {
       const any = sql`SELECT 1 FROM evroute_regulations WHERE id = ${toStored(request.id)}`
@@ -121,13 +122,24 @@ export class ErasureSteps {
     }
   }
 
-  *#eraseDeliveries(erasure: Erasure, request: StepRequest): Script<Part> {
+  /** Checks the deliveries that follow those of the previous step until it finds some to erase. */
+  *#eraseDeliveries(erasure: Erasure, { nowMs, rowsMax }: StepRequest): Script<Part> {
+    const { last_id: lastId } = erasure
     const subjects = yield* this.#subjectsOf(erasure)
-    const { rows, next } = yield* this.#eraseAmong(erasure, request, {
-      range: { afterId: 0, lastId: erasure.last_id },
-      isWanted: (row) => isAbout(row, subjects, erasure),
-    })
-    return { rows, next: next ?? 'left' }
+    let place: DeliveryPlace = { destination_id: erasure.at_key, id: erasure.at_id }
+    let checked = 0
+    let wanted: readonly DeliveryPlace[] = []
+    while (checked < rowsMax && wanted.length === 0) {
+      const limit = Math.min(rowsMax - checked, this.#engine.erasedRowsMax)
+      const rows = yield* deliveriesAfter(place, { lastId, rowsMax: limit })
+      const last = rows.at(-1)
+      if (last === undefined) return { rows: checked, next: 'left' }
+      checked += rows.length
+      wanted = rows.filter((row) => isAbout(row, subjects, erasure))
+      place = last
+    }
+    yield* this.#eraseOrLeave(erasure, wanted, nowMs)
+    return { rows: checked, next: [place.destination_id, place.id] }
   }
 
   *#eraseLeft(erasure: Erasure, { nowMs, rowsMax }: StepRequest): Script<Part> {
@@ -178,43 +190,19 @@ export class ErasureSteps {
     if (members > 0) yield* countErased(number, { pending: 0, settled: 0, members })
     const [rows, last] = [users.length, users.at(-1)]
     if (last !== undefined && rows === limit) return { rows, next: ['', last.place + 1] }
-    const isNotifying = yield* isAnyPending(erasure, this.#dialect)
-    return { rows, next: isNotifying ? 'traces' : 'notifications' }
+    return { rows, next: 'notifications' }
   }
 
   *#eraseNotifications(erasure: Erasure, request: StepRequest): Script<Part> {
-    const { rows, next } = yield* this.#eraseAmong(erasure, request, {
-      range: notificationIds(erasure),
-      isWanted: (row) => row.state === 'delivered' && row.user_id !== null,
-    })
-    if (next !== null) return { rows, next }
-    const isNotifying = yield* isAnyPending(erasure, this.#dialect)
-    return { rows, next: isNotifying ? 'waiting' : 'last traces' }
-  }
-
-  /**
-   * Checks the deliveries that follow those of the previous step until it finds some to erase, and erases
-   * them. `next` is null at the end of the range.
-   */
-  *#eraseAmong(
-    erasure: Erasure,
-    { nowMs, rowsMax }: StepRequest,
-    { range, isWanted }: Search,
-  ): Script<{ readonly rows: number; readonly next: Reached | null }> {
-    let place: DeliveryPlace = { destination_id: erasure.at_key, id: erasure.at_id }
-    let checked = 0
-    let wanted: readonly DeliveryPlace[] = []
-    while (checked < rowsMax && wanted.length === 0) {
-      const limit = Math.min(rowsMax - checked, this.#engine.erasedRowsMax)
-      const rows = yield* deliveriesAfter(place, { range, rowsMax: limit })
-      const last = rows.at(-1)
-      if (last === undefined) return { rows: checked, next: null }
-      checked += rows.length
-      wanted = rows.filter(isWanted)
-      place = last
-    }
-    yield* this.#eraseOrLeave(erasure, wanted, nowMs)
-    return { rows: checked, next: [place.destination_id, place.id] }
+    const notifications = new RegulationNotifications(erasure, this.#dialect)
+    // A process of the first version leaves its place in the order of destinations. Begin again from there.
+    const reachedId = erasure.at_key === '' ? erasure.at_id : 0
+    const limits = { idsMax: request.rowsMax, rowsMax: this.#engine.erasedRowsMax }
+    const { places, checked: rows, next } = yield* notifications.unerased(reachedId, limits)
+    yield* this.#eraseOrLeave(erasure, places, request.nowMs)
+    if (next !== null) return { rows, next: ['', next] }
+    if (!(yield* notifications.isAnyLeft())) return { rows, next: 'last traces' }
+    return { rows, next: Boolean(erasure.is_store_erased) ? 'waiting' : 'traces' }
   }
 
   /** Erases deliveries, and records the leased ones for later. Returns the number of leased ones. */
@@ -249,12 +237,6 @@ export class ErasureSteps {
     this.#subjects = { number, ids }
     return ids
   }
-}
-
-/** The deliveries to erase. */
-interface Search {
-  readonly range: IdRange
-  readonly isWanted: (row: ErasableRow) => boolean
 }
 
 /** Finds the regulations that are waiting for the files to be cleaned. */

@@ -13,12 +13,6 @@ export interface DeliveryPlace {
 /** The columns of a {@link DeliveryPlace}. */
 export const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 
-/** The ids after `afterId`, up to and including `lastId`. */
-export interface IdRange {
-  readonly afterId: number
-  readonly lastId: number
-}
-
 /** The columns of a delivery that an erasure checks. */
 export interface ErasableRow extends DeliveryPlace {
   readonly source_id: string

@@ -7,7 +7,11 @@ import type {
 } from '../../privacy/index.ts'
 import { raw, rowsOf, sql, type Script, type Sql, type SqlDatabase } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import { currentStreams, streamsOf, type NotificationColumns } from './notifications.ts'
+import {
+  RegulationNotifications,
+  streamsOf,
+  type NotificationColumns,
+} from './regulation-notifications.ts'
 
 interface RegulationRow extends NotificationColumns {
   readonly id: string
@@ -69,7 +73,10 @@ export class RegulationRows implements RegulationReader {
     const regulations: Regulation[] = []
     for (const row of rows) {
       const { finished_at: finishedAtMs } = row
-      const streams = finishedAtMs === null ? yield* currentStreams(row, dialect) : streamsOf(row)
+      const streams =
+        finishedAtMs === null
+          ? yield* new RegulationNotifications(row, dialect).streams()
+          : streamsOf(row.streams)
       regulations.push(regulationOf(row, streams))
     }
     return regulations

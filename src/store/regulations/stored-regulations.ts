@@ -12,7 +12,7 @@ import { firstRow, rowsOf, run, sql, type Dialect, type Script, type SqlDatabase
 import { toStored } from '../stored-text.ts'
 import { lift, suppress } from '../suppressions.ts'
 import { ErasureSteps } from './erasure-steps.ts'
-import { newStreams } from './notifications.ts'
+import { newStreams } from './regulation-notifications.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
 import { RegulationRows, withId } from './regulation-rows.ts'
 

@@ -11,7 +11,7 @@ import { addQuery } from '../../../src/store/postgres/add-statement.ts'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { deliveriesAfter } from '../../../src/store/regulations/erasure-deliveries.ts'
-import { currentStreams, isAnyPending } from '../../../src/store/regulations/notifications.ts'
+import { RegulationNotifications } from '../../../src/store/regulations/regulation-notifications.ts'
 import type { Query, Script, SqlValue } from '../../../src/store/sql.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { logEngine } from '../../../src/store/postgres/delivery-log.ts'
@@ -228,11 +228,11 @@ test.each(analysed)(
     const all = { ...crm, filter: {} }
     const before = { deliveredBeforeMs: 0, failedBeforeMs: 0, messageIdsBeforeMs: 0 }
     const purge = { ...before, nowMs, abandonedBeforeMs: nowMs + 1, rowsMax: 10 }
-    const range = { afterId: 100, lastId: 30_000 }
-    const madeFor = (pending: number) => ({
-      streams: JSON.stringify(['crm', 'down'].map((destinationId) => ({ destinationId, pending }))),
-      last_notification_id: 30_000,
-    })
+    const notifications = (pending: number) => {
+      const streams = ['crm', 'down'].map((destinationId) => ({ destinationId, pending }))
+      const row = { streams: JSON.stringify(streams), last_notification_id: 30_000 }
+      return new RegulationNotifications(row, dialect)
+    }
     const place = { destination_id: 'crm', id: 0 }
     for (const [script, indexes, rows] of [
       [discard(logEngine, crm), [waiting], 10],
@@ -240,9 +240,10 @@ test.each(analysed)(
       [retry(logEngine, crm), [ended, ended, waiting], 0],
       [retry(logEngine, all), [ended, ended, waiting], 0],
       [giveUp(logEngine, purge), ['evroute_deliveries_expiring', waiting, waiting], 20],
-      [isAnyPending(madeFor(14_950), dialect), [key], 4],
-      [currentStreams(madeFor(5), dialect), [key], 10],
-      [deliveriesAfter(place, { range, rowsMax: 10 }), [key], 10],
+      [notifications(14_950).isAnyLeft(), [key], 4],
+      [notifications(14_950).unerased(0, { idsMax: 10, rowsMax: 10 }), [key], 10],
+      [notifications(5).streams(), [key], 10],
+      [deliveriesAfter(place, { lastId: 30_000, rowsMax: 10 }), [key], 10],
     ] as const) {
       const steps: PlanStep[] = []
       for (const query of queriesOf(script)) steps.push(...(await readsOf(client, query)))
