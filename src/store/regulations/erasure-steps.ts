@@ -1,7 +1,7 @@
 import { eraseMembers } from '../audiences/audience-changes.ts'
 import type { EraseRequest, EraseResult, HeldUpErasure } from '../../privacy/index.ts'
-import { firstRow, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
-import { fromStored, toStored } from '../stored-text.ts'
+import { firstRow, rowsOf, run, sql, type Dialect, type Script } from '../sql.ts'
+import { fromStored } from '../stored-text.ts'
 import { isOfSources } from '../suppressions.ts'
 import { deliveriesAfter, eraseDeliveries, forgetSeen, hold } from './erasure-deliveries.ts'
 import {
@@ -11,6 +11,7 @@ import {
   type ErasureEngine,
 } from './regulation-engine.ts'
 import { RegulationNotifications, type NotificationColumns } from './regulation-notifications.ts'
+import { withId } from './regulation-rows.ts'
 import { SubjectIds } from './subject-ids.ts'
 
 /**
@@ -88,11 +89,11 @@ export class ErasureSteps {
     const erasure = yield* firstRow<Erasure>(sql`
       SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key,
         at_id, is_store_erased
-      FROM evroute_regulations WHERE id = ${toStored(request.id)} ${this.#dialect.forUpdateSkipLocked}`)
+      FROM evroute_regulations ${withId(request.id)} ${this.#dialect.forUpdateSkipLocked}`)
     if (erasure === undefined) {
-      const any = sql`SELECT 1 FROM evroute_regulations WHERE id = ${toStored(request.id)}`
+      const known = yield* rowsOf(sql`SELECT 1 FROM evroute_regulations ${withId(request.id)}`)
       // If it exists, another process has locked it.
-      return (yield* exists(any)) ? 'waiting' : 'nothing'
+      return known.length > 0 ? 'waiting' : 'nothing'
     }
     const rowsMax = Math.min(request.rowsMax, stepRowsMax)
     const part = yield* this.#partOf(erasure, { ...request, rowsMax })
@@ -195,10 +196,8 @@ export class ErasureSteps {
 
   *#eraseNotifications(erasure: Erasure, request: StepRequest): Script<Part> {
     const notifications = new RegulationNotifications(erasure, this.#dialect)
-    // A process of the first version leaves its place in the order of destinations. Begin again from there.
-    const reachedId = erasure.at_key === '' ? erasure.at_id : 0
     const limits = { idsMax: request.rowsMax, rowsMax: this.#engine.erasedRowsMax }
-    const { places, checked: rows, next } = yield* notifications.unerased(reachedId, limits)
+    const { places, checked: rows, next } = yield* notifications.unerased(erasure.at_id, limits)
     yield* this.#eraseOrLeave(erasure, places, request.nowMs)
     if (next !== null) return { rows, next: ['', next] }
     if (!(yield* notifications.isAnyLeft())) return { rows, next: 'last traces' }
@@ -273,10 +272,6 @@ function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   if (stage === before && key === atKey && id === atId) return
   yield* run(sql`UPDATE evroute_regulations SET stage = ${stage}, at_key = ${key}, at_id = ${id}
     WHERE number = ${number}`)
-}
-
-function* exists(query: Sql): Script<boolean> {
-  return (yield* rowsOf(query)).length > 0
 }
 
 function countErased(

@@ -50,7 +50,7 @@ export class RegulationRows implements RegulationReader {
     const before =
       beforeId === undefined
         ? raw('')
-        : sql`AND number < (SELECT number FROM evroute_regulations WHERE id = ${toStored(beforeId)})`
+        : sql`AND number < (SELECT number FROM evroute_regulations ${withId(beforeId)})`
     const end = sql`
       WHERE ${raw(unfinished ? 'finished_at IS NULL' : 'true')} ${before}
       ORDER BY number DESC LIMIT ${limit}`

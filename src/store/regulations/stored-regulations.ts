@@ -112,7 +112,7 @@ function* noteArchive(
   dialect: Dialect,
 ): Script<void> {
   const row = yield* firstRow<{ readonly number: number }>(
-    sql`SELECT number FROM evroute_regulations WHERE id = ${toStored(id)}`,
+    sql`SELECT number FROM evroute_regulations ${withId(id)}`,
   )
   if (row === undefined) return
   const { number } = row

@@ -2,10 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { AddResult } from '../../../src/delivery/index.ts'
 import type { RegulationType } from '../../../src/model/index.ts'
 import type { EraseResult } from '../../../src/privacy/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
-import { eventAbout } from '../../conformance/regulation-store-under-test.ts'
+import { eventAbout, notificationAbout } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
 import { findInSqlite } from '../../support/find-text.ts'
 import { claim, newPath } from './store-calls.ts'
@@ -71,6 +72,32 @@ describe('regulations in a file', () => {
       })
       const claimed = await claim(store)
       expect(claimed.map(({ body }) => body.includes('u_2'))).toEqual([true, true, true])
+    })
+  })
+
+  test('erase all notifications if an earlier version has left a place between them', async () => {
+    await withStore(async (store) => {
+      const regulation = {
+        id: 'r_1',
+        type: 'DELETE_ONLY',
+        userIds: ['u_1'],
+        sourceIds: null,
+      } as const
+      const notifications = [notificationAbout('u_1'), notificationAbout('u_1')]
+      await store.regulations.create({ regulation, notifications, nowMs })
+      expect(await erase(store, 100)).toBe('waiting')
+      const claimed = await claim(store)
+      await store.settle({ nowMs, settlements: claimed.map(delivered), requests: [] })
+    })
+    // It went through destinations, so its place has the key of one.
+    const database = await openDatabase(path, 'write')
+    database.exec("UPDATE regulations SET at_key = 'crm', at_id = 1000")
+    database.close()
+    await withStore(async (store) => {
+      expect(await erase(store, 100)).toBe('waiting')
+      expect(await erase(store, 100)).toBe('nothing')
+      const left = await store.list({ filter: {}, limit: 10 })
+      expect(left.map(({ userId }) => userId)).toEqual([null, null])
     })
   })
 
