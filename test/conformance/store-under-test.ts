@@ -22,6 +22,16 @@ import { imbalances, type Lane, type RequestRecord } from '../../src/model/index
 /** The time of all calls unless a test says otherwise. */
 export const nowMs: number = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
+/** A purge for which nothing is old enough. */
+export const keepAll: PurgeRequest = {
+  nowMs,
+  deliveredBeforeMs: 0,
+  failedBeforeMs: 0,
+  abandonedBeforeMs: 0,
+  messageIdsBeforeMs: 0,
+  rowsMax: 1_000,
+}
+
 /** Makes an event from `website` to the given destinations. */
 export function event(messageId: string, ...destinationIds: readonly string[]): NewEvent {
   return {
@@ -267,15 +277,7 @@ export class StoreUnderTest {
 
   /** Purges the store; by default nothing is old enough. */
   purge(request: Partial<PurgeRequest>): Promise<PurgeResult> {
-    return this.store.purge({
-      nowMs,
-      deliveredBeforeMs: 0,
-      failedBeforeMs: 0,
-      abandonedBeforeMs: 0,
-      messageIdsBeforeMs: 0,
-      rowsMax: 1_000,
-      ...request,
-    })
+    return this.store.purge({ ...keepAll, ...request })
   }
 
   /** Checks the ledger against the stored and the purged deliveries. */

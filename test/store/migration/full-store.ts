@@ -1,4 +1,4 @@
-import type { LeasedDelivery, NewEvent, PurgeRequest } from '../../../src/delivery/index.ts'
+import type { LeasedDelivery, NewEvent } from '../../../src/delivery/index.ts'
 import type { RequestRecord } from '../../../src/model/index.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import {
@@ -6,6 +6,7 @@ import {
   deliveredAtOnce,
   ended,
   event,
+  keepAll,
   nowMs,
   requestOf,
   retried,
@@ -15,15 +16,6 @@ import { oddTexts } from './odd-texts.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-
-const keepAll: PurgeRequest = {
-  nowMs,
-  deliveredBeforeMs: 0,
-  failedBeforeMs: 0,
-  abandonedBeforeMs: 0,
-  messageIdsBeforeMs: 0,
-  rowsMax: 1_000,
-}
 
 /**
  * Creates a store with everything that a store can contain: bodies that several deliveries share, every

@@ -21,11 +21,11 @@ const databases = new PostgresDatabases()
 const { newPlace, ask, moveHalfway, waitUntilWaiting } = placesIn(databases)
 
 describe('moveStore', () => {
-  test('moves everything, and reports the figures of both sides', async () => {
+  test('moves everything, and reports the counts of both sides', async () => {
     const place = await newPlace()
-    const told: string[] = []
+    const reported: string[] = []
     const outcome = await move(place, {
-      progress: ({ title, rows, rowsAll }) => told.push(`${title} ${rows}/${rowsAll}`),
+      progress: ({ title, rows, rowsAll }) => reported.push(`${title} ${rows}/${rowsAll}`),
     })
     expect(outcome).toMatchObject({
       kind: 'moved',
@@ -36,8 +36,8 @@ describe('moveStore', () => {
       expect([what, target]).toEqual([what, source])
     const counted = Object.fromEntries(outcome.figures.map(({ what, source }) => [what, source]))
     expect(counted).toMatchObject({ deliveries: 89, 'crm delivered': 3, 'ledger deliveries': 95 })
-    expect(told).toContain('deliveries 2/89')
-    expect(told).toContain('deliveries 89/89')
+    expect(reported).toContain('deliveries 2/89')
+    expect(reported).toContain('deliveries 89/89')
     await expectMoved(place)
   })
 
@@ -51,13 +51,13 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('leaves nothing in the database when it is asked to end, and moves later', async () => {
+  test('leaves nothing in the database if it is interrupted, and can be repeated', async () => {
     const place = await newPlace()
     expect(await move(place, stopAfter(90))).toEqual({
       kind: 'interrupted',
       place: expect.stringContaining('PostgreSQL') as string,
     })
-    // Not even dead rows, which would take up disk space until a VACUUM.
+    // This includes dead rows, which would take up disk space until a VACUUM.
     const sizes =
       "SELECT pg_relation_size('evroute_messages') + pg_relation_size('evroute_deliveries') AS bytes"
     expect(await ask(place, sizes)).toEqual([{ bytes: '0' }])
@@ -80,7 +80,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('goes on after the server has ended its connections', async () => {
+  test('can be repeated after the server ended its connections', async () => {
     const place = await newPlace()
     let pages = 0
     const killing = move(place, {
@@ -157,7 +157,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('lets a store in a different schema of the same database go on', async () => {
+  test('does not block a store in a different schema of the same database', async () => {
     const place = await newPlace()
     const { moving, goOn } = await moveHalfway(place)
     const other = await openStore(await databases.newUrl())
@@ -172,7 +172,7 @@ describe('moveStore', () => {
     expect(await moving).toMatchObject({ kind: 'moved' })
   })
 
-  test('lets processes wait that opened the database earlier, until it is complete', async () => {
+  test('makes processes wait that opened the database earlier, until it is complete', async () => {
     const place = await newPlace()
     const opened = await openStore(place.url)
     const { moving, goOn } = await moveHalfway(place)
@@ -187,7 +187,7 @@ describe('moveStore', () => {
     await opened.close()
   })
 
-  test('moves again if its commit failed after it had marked the file', async () => {
+  test('can be repeated if its commit failed after it marked the file', async () => {
     const place = await newPlace()
     await (await openStore(place.url)).close()
     await ask(
@@ -210,7 +210,7 @@ describe('moveStore', () => {
     expect(await move(place)).toMatchObject({ kind: 'already' })
   })
 
-  test('has moved if only the answer to its commit is lost', async () => {
+  test('is complete even if the answer to its commit is lost', async () => {
     const server = await PostgresServer.start()
     onTestFinished(() => server.end())
     const line = await PostgresLine.to(server)
@@ -231,7 +231,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('makes the file read-only: no process delivers from it or changes it afterwards', async () => {
+  test('makes the file read-only, so that no process delivers from it or changes it afterwards', async () => {
     const place = await newPlace()
     await move(place)
     await expect(openStore(`sqlite:${place.path}`)).rejects.toMatchObject({
@@ -252,7 +252,7 @@ describe('moveStore', () => {
     await Promise.all([read!.close(), copy!.close()])
   })
 
-  test('says so when it was done before', async () => {
+  test('reports that the store was already moved', async () => {
     const place = await newPlace()
     await move(place)
     expect(await planMove(place)).toMatchObject({ isMoved: true })
@@ -260,7 +260,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('goes on delivering in the database, behind the ids of the file', async () => {
+  test('lets deliveries continue in the database, with ids after those of the file', async () => {
     const place = await newPlace()
     await move(place)
     const store = await openStore(place.url)
@@ -296,7 +296,7 @@ describe('moveStore', () => {
 })
 
 describe('a store of an older version', () => {
-  test('is brought up to date and moved', async () => {
+  test('is upgraded and moved', async () => {
     const place = await newPlace()
     const path = `${place.path}-older`
     await makeOlderStore(path)
@@ -329,8 +329,8 @@ describe('a store of an older version', () => {
   })
 })
 
-describe('a store that was moved', () => {
-  test('continues with deletion requests and audiences as the file would have', async () => {
+describe('a moved store', () => {
+  test('continues its regulations and syncs as the file would have', async () => {
     const place = await newPlace()
     await move(place)
     const stores = await Promise.all([openStore(place.url), openStore(`sqlite:${place.copy}`)])

@@ -9,18 +9,18 @@ import {
 import { openStore } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
-import type { PostgresDatabases } from '../../support/postgres.ts'
+import { schemaOf, type PostgresDatabases } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { makeFullStore } from './full-store.ts'
 import { contentsOf } from './store-contents.ts'
 
-/** A store, and its new database. */
+/** The file of a store, and the database that it moves to. */
 export interface Place {
   readonly path: string
   readonly url: string
 }
 
-/** Moves a store two rows at a time, so that there are many. */
+/** Moves a store in many pages of two rows. */
 export function move(
   { path, url }: Place,
   changes: Partial<MoveRequest> = {},
@@ -50,7 +50,7 @@ export async function expectMoved({ copy, url }: Place & { readonly copy: string
   expect(await contentsAt(url)).toEqual(await contentsAt(`sqlite:${copy}`))
 }
 
-/** Fails once so many pages were moved. */
+/** Makes a move fail after a number of pages. */
 export function failAfter(pages: number): MoveRequest['progress'] {
   let left = pages
   return () => {
@@ -58,7 +58,7 @@ export function failAfter(pages: number): MoveRequest['progress'] {
   }
 }
 
-/** Ends a move as Ctrl-C does, after so many pages. */
+/** Makes a move end after a number of pages, as Ctrl-C does. */
 export function stopAfter(pages: number): Pick<MoveRequest, 'progress' | 'signal'> {
   const stop = new AbortController()
   let left = pages
@@ -79,11 +79,11 @@ export async function change(path: string, sql: string): Promise<void> {
 /** The number of an advisory lock that nothing else uses. */
 const heldLock = 77
 
-/** The stores that tests get in the databases of their file. */
+/** Returns functions for moves into the databases of a test file. */
 export function placesIn(databases: PostgresDatabases) {
   return { newPlace, ask, moveHalfway, waitUntilWaiting }
 
-  /** A full store, a copy of it that stays, and an empty database. */
+  /** Creates a full store, a copy of it for comparison, and an empty database. */
   async function newPlace(): Promise<Place & { readonly copy: string }> {
     const folder = await temporaryFolder()
     const path = join(folder, 'store.db')
@@ -93,17 +93,16 @@ export function placesIn(databases: PostgresDatabases) {
     return { path, copy, url: await databases.newUrl() }
   }
 
-  /** Asks the schema of a place. */
+  /** Runs a statement in the database of a place. */
   async function ask(
     { url }: Place,
     sql: string,
   ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const [, schema = ''] = /search_path(?:=|%3D)(\w+)/.exec(url) ?? []
-    await databases.query(`SET search_path = ${schema}`)
+    await databases.query(`SET search_path = ${schemaOf(url)}`)
     return databases.query(sql)
   }
 
-  /** Begins a move, and stops it in the middle until `goOn` is called. */
+  /** Begins a move, which stops in the middle until `goOn` is called. */
   async function moveHalfway(
     place: Place,
   ): Promise<{ readonly moving: Promise<MoveOutcome>; readonly goOn: () => Promise<unknown> }> {
@@ -124,7 +123,7 @@ export function placesIn(databases: PostgresDatabases) {
     return { moving, goOn: () => databases.query(`SELECT pg_advisory_unlock(${heldLock})`) }
   }
 
-  /** Waits until a statement waits for a lock. */
+  /** Resolves once a statement waits for a lock. */
   async function waitUntilWaiting(): Promise<void> {
     const sql = 'SELECT FROM pg_locks WHERE NOT granted'
     await vi.waitUntil(async () => (await databases.query(sql)).length > 0, 60_000)

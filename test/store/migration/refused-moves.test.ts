@@ -69,7 +69,7 @@ describe('a move that cannot be made', () => {
     expect(await moving).toMatchObject({ kind: 'moved' })
   })
 
-  test('leaves a database alone that holds anything else', async () => {
+  test('refuses a database that contains anything else', async () => {
     const place = await newPlace()
     const store = await openStore(place.url)
     await store.add({ nowMs, seenSinceMs: 0, events: [event('mine', 'crm')], handOver: [] })
@@ -82,7 +82,7 @@ describe('a move that cannot be made', () => {
     }
   })
 
-  test('leaves a database alone that a process delivers from', async () => {
+  test('refuses a database that a process delivers from', async () => {
     const place = await newPlace()
     await (await openStore(place.url)).close()
     const now = 'extract(epoch FROM now()) * 1000'
@@ -92,7 +92,7 @@ describe('a move that cannot be made', () => {
     expect(await move(place)).toMatchObject({ kind: 'moved' })
   })
 
-  test('leaves a database alone that somebody is writing to when it begins', async () => {
+  test('refuses a database that is being written to when it begins', async () => {
     const place = await newPlace()
     await (await openStore(place.url)).close()
     await ask(place, "BEGIN; INSERT INTO evroute_seen VALUES ('website', 'm_1', 5)")
@@ -103,7 +103,7 @@ describe('a move that cannot be made', () => {
     await expect(moving).rejects.toThrow('it already contains messageIds')
   })
 
-  test('leaves a database alone that another store has moved to, or a later state of this one', async () => {
+  test('refuses a database that another store, or a later state of this one, has moved to', async () => {
     const place = await newPlace()
     await move(place, stopAfter(3))
     const backup = `${place.path}-backup`
@@ -117,7 +117,7 @@ describe('a move that cannot be made', () => {
     await expectMoved(place)
   })
 
-  test('leaves a file alone that was moved to a different database or schema', async () => {
+  test('refuses a file that was moved to a different database or schema', async () => {
     const place = await newPlace()
     await move(place)
     const elsewhere = { path: place.path, url: await databases.newUrl() }
@@ -126,7 +126,7 @@ describe('a move that cannot be made', () => {
     }
   })
 
-  test('leaves a database alone that was used after the move to it had failed', async () => {
+  test('refuses a database that was used after a move to it failed', async () => {
     const place = await newPlace()
     await move(place)
     const store = await openStore(place.url)
@@ -148,7 +148,7 @@ describe('a move that cannot be made', () => {
     )
   })
 
-  test('reports the differences, and marks neither side as moved', async () => {
+  test('reports differences between the sides, and marks neither as moved', async () => {
     const place = await newPlace()
     await (await openStore(place.url)).close()
     await ask(
@@ -177,8 +177,8 @@ describe('a move that cannot be made', () => {
   })
 })
 
-describe('what moves', () => {
-  /** The columns of the tables that move, as `table.column`, each with whether it is computed. */
+describe('a move includes', () => {
+  /** Returns the columns of the tables that move, as `table.column`, and whether each is computed. */
   function movedOf(columns: readonly Readonly<Record<string, unknown>>[]) {
     return columns.flatMap(({ kind, name }) => {
       const moved = movedTables.find((each) => each.name === kind)
@@ -193,7 +193,7 @@ describe('what moves', () => {
     })
   }
 
-  test('is every column of the file, and every column of the database but those of leases', async () => {
+  test('every column of the file, and every column of the database except those of leases', async () => {
     const place = await newPlace()
     const database = await openDatabase(place.copy, 'read')
     const file = database.prepare(
@@ -221,7 +221,7 @@ describe('what moves', () => {
     ])
   })
 
-  test('is every table of the file but those of the move and of archives', async () => {
+  test('every table of the file except those of moves and archives', async () => {
     const { copy } = await newPlace()
     const database = await openDatabase(copy, 'read')
     const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()

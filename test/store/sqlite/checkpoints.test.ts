@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { Checkpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
-import { newPath } from './store-calls.ts'
+import { newPath, withMethods } from './store-calls.ts'
 
 const pageBytes = 4_096
 const roomyLogBytes = 1_200 * (pageBytes + 24)
@@ -77,15 +77,12 @@ test('waits for readers once the log is long, and does not wait again soon', asy
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM texts').get()
   const statements: string[] = []
-  const watched: Database = {
+  const watched = withMethods(database, {
     exec: (sql) => {
       statements.push(sql)
       database.exec(sql)
     },
-    prepare: (sql) => database.prepare(sql),
-    close: () => database.close(),
-    function: (...given) => database.function(...given),
-  }
+  })
   checkpoints = new Checkpoints(watched)
   const insert = database.prepare('INSERT INTO texts VALUES (?)')
   const fill = (pages: number): void => {

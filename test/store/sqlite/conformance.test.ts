@@ -1,8 +1,5 @@
-import { join } from 'node:path'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { newPath } from './store-calls.ts'
 
-deliveryStoreSuite('SqliteStore', async () =>
-  SqliteStore.open(join(await temporaryFolder(), 'store.db')),
-)
+deliveryStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))

@@ -8,22 +8,19 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { eventAbout } from '../../conformance/regulation-store-under-test.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { recordingRuntime } from '../../support/recording-runtime.ts'
-import { newPath } from './store-calls.ts'
+import { newPath, withMethods } from './store-calls.ts'
 
 /** SQLite's error for a full disk. */
 const noRoom = Object.assign(new Error('database or disk is full'), { errcode: 13 })
 
 /** Returns a database that calls `rewrite` before each VACUUM. If `rewrite` throws, the VACUUM fails. */
 function watched(database: Database, rewrite: () => void): Database {
-  return {
-    prepare: (sql) => database.prepare(sql),
-    close: () => database.close(),
-    function: (...given) => database.function(...given),
+  return withMethods(database, {
     exec: (sql) => {
       if (sql === 'VACUUM') rewrite()
       database.exec(sql)
     },
-  }
+  })
 }
 
 /** Makes a file of about 400 KB, which is not a store, and its traces. */

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase, type Database, type Statement } from '../../../src/store/sqlite/database.ts'
+import { openDatabase, type Statement } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { addAndLease, ended, event, nowMs } from '../../conformance/store-under-test.ts'
-import { newPath } from './store-calls.ts'
+import { newPath, withMethods } from './store-calls.ts'
 
 /** Counts the searches of a retry and of a purge when one delivery of each kind is old. */
 async function searchesOf(destinations: number): Promise<Readonly<Record<string, number>>> {
@@ -16,14 +16,9 @@ async function searchesOf(destinations: number): Promise<Readonly<Record<string,
       return statement.all(...values)
     },
   })
-  const store = await SqliteStore.open(await newPath(), async (name): Promise<Database> => {
+  const store = await SqliteStore.open(await newPath(), async (name) => {
     const database = await openDatabase(name)
-    return {
-      exec: (sql) => database.exec(sql),
-      prepare: (sql) => counting(database.prepare(sql)),
-      close: () => database.close(),
-      function: (...given) => database.function(...given),
-    }
+    return withMethods(database, { prepare: (sql) => counting(database.prepare(sql)) })
   })
   onTestFinished(() => store.close())
   const destinationIds = Array.from({ length: destinations }, (_, index) => `hook-${index}`)

@@ -3,8 +3,8 @@ import type { DeliveryFilter } from '../../../src/delivery/index.ts'
 import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { beginSync, member, vip } from '../../conformance/audience-store-under-test.ts'
-import { delivered, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
-import { claim, newPath } from './store-calls.ts'
+import { delivered, event, keepAll, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { claim, newPath, withMethods } from './store-calls.ts'
 
 const destinationIds = ['crm', ...Array.from({ length: 9 }, (_, index) => `lake-${index}`)]
 
@@ -16,9 +16,9 @@ beforeEach(async () => {
 /** Returns SQLite's plan of each statement of a store, after ANALYZE. */
 async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
   const path = await newPath()
-  const asked = new Set<string>()
+  const compiled = new Set<string>()
   const store = await SqliteStore.open(path, async (name) =>
-    noting(await openDatabase(name), asked),
+    recording(await openDatabase(name), compiled),
   )
   const events = destinationIds.flatMap((destinationId) =>
     Array.from({ length: 100 }, (_, index) => event(`${destinationId} ${index}`, destinationId)),
@@ -46,20 +46,14 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
     await store.retry({ nowMs, filter, limit: 10 })
   }
   await store.discard({ nowMs: 0, filter: {}, limit: 10 })
-  const before = {
-    deliveredBeforeMs: 0,
-    failedBeforeMs: 0,
-    abandonedBeforeMs: 0,
-    messageIdsBeforeMs: 0,
-  }
-  await store.purge({ nowMs, ...before, rowsMax: 10 })
+  await store.purge(keepAll)
   await store.audit()
   await syncAudience(store)
   await eraseUser(store, 'u_2')
   await store.close()
   const database = await openDatabase(path, 'write')
   database.exec('ANALYZE')
-  const found = [...asked]
+  const found = [...compiled]
     .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|INSERT|WITH)\b/.test(sql))
     .map((sql) => [withoutNumbers(sql), planOf(database, sql)] as const)
   database.close()
@@ -84,16 +78,13 @@ async function eraseUser({ regulations }: SqliteStore, userId: string): Promise<
 }
 
 /** Records every compiled statement. */
-function noting(database: Database, asked: Set<string>): Database {
-  return {
-    exec: (sql) => database.exec(sql),
-    close: () => database.close(),
-    function: (...given) => database.function(...given),
+function recording(database: Database, compiled: Set<string>): Database {
+  return withMethods(database, {
     prepare: (sql) => {
-      asked.add(sql)
+      compiled.add(sql)
       return database.prepare(sql)
     },
-  }
+  })
 }
 
 /** A statement on one line, with all placeholders as `?`. */

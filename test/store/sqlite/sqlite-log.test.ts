@@ -9,7 +9,7 @@ import { imbalances } from '../../../src/model/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { delivered, ended, nowMs, retried } from '../../conformance/store-under-test.ts'
+import { delivered, ended, keepAll, nowMs, retried } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
 import { add, claim, newPath } from './store-calls.ts'
 
@@ -19,15 +19,6 @@ function expectBalance({ ledger, counted, purged }: StoreAudit): void {
     expect([state, ledger[state]]).toEqual([state, counted[state] + purged[state]])
   }
   expect(counted.pending).toBe(ledger.pending)
-}
-
-const nothingOld = {
-  nowMs,
-  deliveredBeforeMs: 0,
-  failedBeforeMs: 0,
-  abandonedBeforeMs: 0,
-  messageIdsBeforeMs: 0,
-  rowsMax: 10,
 }
 
 describe('SqliteLog', () => {
@@ -130,7 +121,7 @@ describe('SqliteLog', () => {
       const [delivery] = await claim(store)
       await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
       const [deliveredBeforeMs, abandonedBeforeMs] = [nowMs + 1, nowMs + 1]
-      const old = { ...nothingOld, deliveredBeforeMs, abandonedBeforeMs }
+      const old = { ...keepAll, deliveredBeforeMs, abandonedBeforeMs }
       expect(await log.purge(old)).toEqual({ rows: 1, expired: [] })
     })
   })
@@ -141,7 +132,7 @@ describe('SqliteLog', () => {
         const refused = { code: 'store_unusable', hint: 'Open it with write: true.' }
         const retry = log.retry({ nowMs, filter: {}, limit: 10 })
         await expect(retry).rejects.toMatchObject(refused)
-        await expect(log.purge(nothingOld)).rejects.toMatchObject(refused)
+        await expect(log.purge(keepAll)).rejects.toMatchObject(refused)
       },
       { write: false },
     )

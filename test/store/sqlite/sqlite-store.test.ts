@@ -8,12 +8,13 @@ import {
   addAndLease,
   delivered,
   event,
+  keepAll,
   nowMs,
   requestOf,
   retried,
 } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
-import { add, claim, newPath } from './store-calls.ts'
+import { add, claim, newPath, withMethods } from './store-calls.ts'
 
 describe('SqliteStore', () => {
   let path = ''
@@ -116,15 +117,7 @@ describe('SqliteStore', () => {
         const [delivery] = await claim(store)
         ids.push(delivery!.id)
         await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
-        const [deliveredBeforeMs, never] = [nowMs + 1, 0]
-        await store.purge({
-          nowMs,
-          deliveredBeforeMs,
-          failedBeforeMs: never,
-          abandonedBeforeMs: never,
-          messageIdsBeforeMs: never,
-          rowsMax: 10,
-        })
+        await store.purge({ ...keepAll, deliveredBeforeMs: nowMs + 1 })
         expect(await store.list({ filter: {}, limit: 10 })).toEqual([])
       })
     }
@@ -142,14 +135,7 @@ describe('SqliteStore', () => {
       for (const delivery of leased) {
         counts.push(await countMessages())
         await store.settle({ nowMs, settlements: [delivered(delivery)], requests: [] })
-        await store.purge({
-          nowMs,
-          deliveredBeforeMs: nowMs + 1,
-          failedBeforeMs: 0,
-          abandonedBeforeMs: 0,
-          messageIdsBeforeMs: 0,
-          rowsMax: 10,
-        })
+        await store.purge({ ...keepAll, deliveredBeforeMs: nowMs + 1 })
       }
       expect([...counts, await countMessages()]).toEqual([1, 1, 0])
     })
@@ -260,12 +246,7 @@ describe('SqliteStore', () => {
     })
     const store = await SqliteStore.open(path, async (name) => {
       const database = await openDatabase(name)
-      return {
-        exec: (sql) => database.exec(sql),
-        prepare: (sql) => counting(database.prepare(sql)),
-        close: () => database.close(),
-        function: (...given) => database.function(...given),
-      }
+      return withMethods(database, { prepare: (sql) => counting(database.prepare(sql)) })
     })
     await add(store, 'm_1')
     queries = 0

@@ -1,7 +1,7 @@
 import { onTestFinished, test, expect } from 'vitest'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { rowsStatement, Statements } from '../../../src/store/sqlite/statements.ts'
-import { newPath } from './store-calls.ts'
+import { newPath, withMethods } from './store-calls.ts'
 
 async function tableOf() {
   const database = await openDatabase(await newPath())
@@ -23,7 +23,7 @@ test.each([0, 1, 2, 3, 7, 63, 64, 65, 127, 128, 200])('writes %i rows', async (c
   expect(rows()).toEqual(numbers.map((number) => ({ number, square: number ** 2, sign: '+' })))
 })
 
-test('reports how many rows it changed over all', async () => {
+test('returns the total number of rows that it changed', async () => {
   const { statements } = await tableOf()
   statements.runRows(
     insert,
@@ -42,15 +42,14 @@ test('reports how many rows it changed over all', async () => {
 test('compiles a text once, and keeps a bounded number of statements', async () => {
   const { database } = await tableOf()
   const compiled: string[] = []
-  const statements = new Statements({
-    exec: (sql) => database.exec(sql),
-    close: () => database.close(),
-    function: (...given) => database.function(...given),
-    prepare: (sql) => {
-      compiled.push(sql)
-      return database.prepare(sql)
-    },
-  })
+  const statements = new Statements(
+    withMethods(database, {
+      prepare: (sql) => {
+        compiled.push(sql)
+        return database.prepare(sql)
+      },
+    }),
+  )
   const ask = (number: number) =>
     statements.get({ sql: `SELECT ${number} + $1 AS sum FROM evroute_numbers`, values: [1] })
   statements.runRows(insert, [[0, 0]])

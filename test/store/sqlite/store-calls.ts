@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { DeliveryStore, LeasedDelivery, NewEvent } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
+import type { Database } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -9,6 +10,17 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 /** Returns a path for a new store, in a folder that is deleted when the test ends. */
 export async function newPath(): Promise<string> {
   return join(await temporaryFolder(), 'store.db')
+}
+
+/** Returns a database with some of its methods replaced. */
+export function withMethods(database: Database, replaced: Partial<Database>): Database {
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => database.prepare(sql),
+    close: () => database.close(),
+    function: (...given) => database.function(...given),
+    ...replaced,
+  }
 }
 
 /** Opens a store, which is closed when the test ends. */

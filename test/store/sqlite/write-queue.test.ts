@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/store/sqlite/database.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { WriteQueue } from '../../../src/store/sqlite/write-queue.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { newPath, withMethods } from './store-calls.ts'
 
 interface Counted {
   readonly database: Database
@@ -13,18 +12,15 @@ interface Counted {
 }
 
 async function openCounted(): Promise<Counted> {
-  const database = await openDatabase(join(await temporaryFolder(), 'queue.db'))
+  const database = await openDatabase(await newPath())
   database.exec('CREATE TABLE numbers (number INTEGER)')
   const statements: string[] = []
-  const counted: Database = {
+  const counted = withMethods(database, {
     exec: (sql) => {
       statements.push(sql)
       database.exec(sql)
     },
-    prepare: (sql) => database.prepare(sql),
-    close: () => database.close(),
-    function: (...given) => database.function(...given),
-  }
+  })
   const insert = database.prepare('INSERT INTO numbers VALUES (?)')
   const numbers = database.prepare('SELECT number FROM numbers')
   return {

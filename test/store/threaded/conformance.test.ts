@@ -1,17 +1,16 @@
-import { join } from 'node:path'
 import type { Store } from '../../../src/store/index.ts'
 import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import { findInSqlite } from '../../support/find-text.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { newPath } from '../sqlite/store-calls.ts'
 import { startSharedThread } from './shared-threads.ts'
 
 let path = ''
 
 async function open(): Promise<Store> {
-  path = join(await temporaryFolder(), 'store.db')
+  path = await newPath()
   return openThreadedStore(path, startSharedThread)
 }
 
