@@ -20,8 +20,16 @@ export class DeliveryLock {
     this.#database = database
   }
 
-  /** @throws EvrouteError `store_in_use` if another process is already delivering from the store */
-  static async take(storePath: string): Promise<DeliveryLock> {
+  /**
+   * Locks a store.
+   *
+   * @param use - what this process is going to do, for the message
+   * @throws EvrouteError `store_in_use` if another process is delivering from the store or moving it
+   */
+  static async take(
+    storePath: string,
+    use: 'deliver from' | 'move' = 'deliver from',
+  ): Promise<DeliveryLock> {
     const path = `${storePath}-lock`
     let database: Database | undefined
     try {
@@ -34,8 +42,8 @@ export class DeliveryLock {
       if (!isBusy(error)) throw error
       throw new EvrouteError({
         code: 'store_in_use',
-        message: `Cannot deliver from ${storePath}: another process is already delivering from it`,
-        hint: 'Wait until the other process has ended, or name a different store.',
+        message: `Cannot ${use} ${storePath}: another process is delivering from it or moving it`,
+        hint: 'Stop that process or wait until it has ended, or name a different store.',
         cause: error,
       })
     }

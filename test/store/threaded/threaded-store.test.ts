@@ -150,8 +150,8 @@ describe('a store in its own thread', () => {
     await expect(openThreadedStore(path, startSharedThread)).rejects.toMatchObject({
       name: 'EvrouteError',
       code: 'store_in_use',
-      message: `Cannot deliver from ${path}: another process is already delivering from it`,
-      hint: 'Wait until the other process has ended, or name a different store.',
+      message: `Cannot deliver from ${path}: another process is delivering from it or moving it`,
+      hint: 'Stop that process or wait until it has ended, or name a different store.',
     })
   })
 
