@@ -5,7 +5,7 @@ import {
   type ComparedFigure,
   type StoreFigures,
 } from './moved-tables.ts'
-import { columnsOf, complete, figuresIn, insertRows, PostgresImport } from './postgres-import.ts'
+import { complete, figuresIn, insertRows, PostgresImport } from './postgres-import.ts'
 import { SqliteExport } from './sqlite-export.ts'
 
 /** The progress of a move. */
@@ -152,11 +152,10 @@ async function writeRows(
   const different = new Set<string>()
   for (const table of movedTables) {
     const { title } = table
-    const columns = await columnsOf(session, table, source.columnNames(table))
     let rows = 0
-    for (const some of source.rows(table, columns, rowsAtOnce)) {
+    for (const some of source.rows(table, rowsAtOnce)) {
       if (signal.aborted) return undefined
-      for (const name of await insertRows(session, { table, columns, rows: some })) {
+      for (const name of await insertRows(session, table, some)) {
         different.add(`${title}: ${name}`)
       }
       rows += some.length

@@ -6,17 +6,7 @@ import { fromStored } from '../stored-text.ts'
 /** A row, by the names that its columns have in PostgreSQL. */
 export type Row = Readonly<Record<string, string | number | null>>
 
-/** A column that moves. */
-export interface MovedColumn {
-  /** Its name in PostgreSQL. */
-  readonly name: string
-  /** Its type in PostgreSQL. */
-  readonly type: string
-  /** Its expression in SQLite: the same name, if SQLite has this column. */
-  readonly source: string
-}
-
-/** A table that moves. The move fills all columns in PostgreSQL that the file has or that can be computed. */
+/** A table that moves. Columns that only PostgreSQL has, and that cannot be computed, are null after the move. */
 export interface MovedTable {
   /** Its name in SQLite; in PostgreSQL it has the prefix `evroute_`. */
   readonly name: string

@@ -11,7 +11,6 @@ import { unusable } from '../store-errors.ts'
 import {
   countsOf,
   movedTables,
-  type MovedColumn,
   type MovedTable,
   type Row,
   type StoreFigures,
@@ -169,51 +168,25 @@ const usedHint =
   'The migration was interrupted. Deliver what the database contains, drop its tables, and run the same command again.'
 
 /**
- * Returns the columns of a table that move.
- *
- * @param known - the names of the columns that the file has
+ * Inserts rows into a table, with all of its columns. Returns the names of the columns whose stored values
+ * differ from the given ones.
  */
-export async function columnsOf(
-  session: Session,
-  table: MovedTable,
-  known: readonly string[],
-): Promise<readonly MovedColumn[]> {
-  const columns = await session.rows<Pick<MovedColumn, 'name' | 'type'>>({
-    sql: `SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
-      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
-    values: [tableName(table)],
-  })
-  return columns.flatMap(({ name, type }) => {
-    const source = table.computed?.[name] ?? (known.includes(name) ? name : undefined)
-    return source === undefined ? [] : { name, type, source }
-  })
-}
-
-/** Inserts rows. Returns the names of the columns whose stored values differ from the given ones. */
 export async function insertRows(
   session: Session,
-  {
-    table,
-    columns,
-    rows,
-  }: { table: MovedTable; columns: readonly MovedColumn[]; rows: readonly Row[] },
+  table: MovedTable,
+  rows: readonly Row[],
 ): Promise<readonly string[]> {
-  const names = columns.map(({ name }) => name)
-  const list = names.join(', ')
-  const arrays = columns.map(({ type }, place) => `$${place + 1}::${type}[]`).join(', ')
-  const isLost = (lost: string): string =>
-    `EXISTS (SELECT ${lost} FROM given EXCEPT ALL SELECT ${lost} FROM stored)`
-  // Compare single columns only after a difference, because each takes as long as whole rows. `OFFSET 0`
-  // keeps the planner from comparing whole rows once for each column.
-  const lostColumns = names.map((name) => `CASE WHEN is_lost THEN ${isLost(name)} END AS ${name}`)
+  const name = tableName(table)
+  // The server evaluates the last condition once, and compares columns only if it holds.
   const sql = `
-    WITH given AS MATERIALIZED (SELECT * FROM unnest(${arrays}) AS given (${list})), stored AS (
-      INSERT INTO ${tableName(table)} (${list}) OVERRIDING SYSTEM VALUE SELECT * FROM given
-      RETURNING ${list})
-    SELECT ${lostColumns.join(', ')} FROM (SELECT ${isLost('*')} AS is_lost OFFSET 0) compared`
-  const values = names.map((name) => rows.map((row) => row[name] ?? null))
-  const [lost] = await session.rows<Record<string, unknown>>({ sql, values })
-  return names.filter((name) => lost?.[name] === true)
+    WITH given AS MATERIALIZED (SELECT * FROM json_populate_recordset(NULL::${name}, $1)), stored AS (
+      INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM given RETURNING *)
+    SELECT DISTINCT key FROM (
+      SELECT field.* FROM given, jsonb_each(to_jsonb(given)) AS field EXCEPT ALL
+      SELECT field.* FROM stored, jsonb_each(to_jsonb(stored)) AS field) lost
+    WHERE (SELECT EXISTS (SELECT * FROM given EXCEPT ALL SELECT * FROM stored)) ORDER BY key`
+  const lost = await session.rows<{ readonly key: string }>({ sql, values: [JSON.stringify(rows)] })
+  return lost.map(({ key }) => key)
 }
 
 /** Reads the figures of a database, in the current transaction. */

@@ -1,20 +1,13 @@
-import { EvrouteError } from '../../model/index.ts'
 import { keyDigest } from '../postgres/dialect.ts'
 import { Counts } from '../sqlite/counts.ts'
-import { busyTimeoutMs, openDatabase, type Database, type Statement } from '../sqlite/database.ts'
+import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.ts'
 import { DeliveryLock } from '../sqlite/delivery-lock.ts'
 import { markMoved, readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { Statements } from '../sqlite/statements.ts'
 import { storeError } from '../sqlite/store-error.ts'
 import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
-import {
-  countsOf,
-  type MovedColumn,
-  type MovedTable,
-  type Row,
-  type StoreFigures,
-} from './moved-tables.ts'
+import { countsOf, type MovedTable, type Row, type StoreFigures } from './moved-tables.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
 
@@ -28,12 +21,14 @@ export class SqliteExport {
   readonly #path: string
   readonly #database: Database
   readonly #lock: DeliveryLock | undefined
-  readonly #statements: Statement[] = []
+  /** Keeps statements, because an iterator does not protect its own from garbage collection. */
+  readonly #statements: Statements
 
   private constructor(path: string, database: Database, lock?: DeliveryLock) {
     this.#path = path
     this.#database = database
     this.#lock = lock
+    this.#statements = new Statements(database)
     this.move = readMove(database)
     database.function('key_digest', (text) => `\\x${keyDigest(text ?? '')}`)
   }
@@ -70,33 +65,24 @@ export class SqliteExport {
 
   /** The number of delivery ids that were assigned. */
   get idsGiven(): number {
-    return this.#read(() => new Counts(new Statements(this.#database)).lastId())
+    return this.#read(() => new Counts(this.#statements).lastId())
   }
 
   /** The days with requests, each as a moment in milliseconds since 1970. */
   get requestDays(): readonly number[] {
     const day = `CAST(round(at + duration) AS INTEGER) / ${dayMs} * ${dayMs}`
-    return this.#all(`SELECT DISTINCT ${day} AS day FROM requests`).map((row) => Number(row['day']))
-  }
-
-  /** Returns the names of the columns of a table. */
-  columnNames({ name }: MovedTable): readonly string[] {
-    const sql = `SELECT name FROM pragma_table_info('${name}')`
-    return this.#all(sql).map((row) => String(row['name']))
+    const sql = `SELECT DISTINCT ${day} AS day FROM requests`
+    const rows = this.#read(() => this.#statements.all({ sql, values: [] }))
+    return rows.map((row) => Number((row as Row)['day']))
   }
 
   /** Yields all rows of a table, in parts. */
-  *rows(
-    table: MovedTable,
-    columns: readonly MovedColumn[],
-    rowsAtOnce = table.rowsAtOnce ?? 2_000,
-  ): Generator<readonly Row[]> {
-    const names = columns.map(({ source, name }) => `${source} AS ${name}`).join(', ')
-    const statement = this.#read(() =>
-      this.#database.prepare(`SELECT ${names} FROM ${sourceOf(table)}`),
+  *rows(table: MovedTable, rowsAtOnce = table.rowsAtOnce ?? 2_000): Generator<readonly Row[]> {
+    const computed = Object.entries(table.computed ?? {}).map(
+      ([name, sql]) => `, ${sql} AS ${name}`,
     )
-    // Keep the statement, because an iterator does not protect it from garbage collection.
-    this.#statements.push(statement)
+    const sql = `SELECT *${computed.join('')} FROM ${sourceOf(table)}`
+    const statement = this.#read(() => this.#statements.prepare(sql))
     let some: Row[] = []
     try {
       for (const row of statement.iterate()) {
@@ -113,10 +99,9 @@ export class SqliteExport {
 
   /** Reads the figures of the store. */
   figures(): StoreFigures {
-    const statements = new Statements(this.#database)
     return this.#read(() => ({
-      ...statements.runScript(countsOf(sourceOf)),
-      ledger: new Counts(statements).ledger(),
+      ...this.#statements.runScript(countsOf(sourceOf)),
+      ledger: new Counts(this.#statements).ledger(),
     }))
   }
 
@@ -138,10 +123,6 @@ export class SqliteExport {
     }
     this.#database.close()
     this.#lock?.release()
-  }
-
-  #all(sql: string): readonly Row[] {
-    return this.#read(() => this.#database.prepare(sql).all() as readonly Row[])
   }
 
   #read<Result>(work: () => Result): Result {
@@ -170,7 +151,7 @@ async function openExport(
     expectFile(path)
     if (access === 'write') {
       expectOneName(path)
-      lock = await takeLock(path)
+      lock = await DeliveryLock.take(path, 'move')
     }
     database = await openDatabase(path, access)
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
@@ -181,19 +162,5 @@ async function openExport(
     database?.close()
     lock?.release()
     throw storeError(path, error)
-  }
-}
-
-async function takeLock(path: string): Promise<DeliveryLock> {
-  try {
-    return await DeliveryLock.take(path)
-  } catch (cause) {
-    if (!(cause instanceof EvrouteError) || cause.code !== 'store_in_use') throw cause
-    throw new EvrouteError({
-      code: 'store_in_use',
-      message: `Cannot move ${path}: another process is delivering from it or moving it`,
-      hint: 'Stop that process, or wait until it has ended, and try again.',
-      cause,
-    })
   }
 }

@@ -166,9 +166,9 @@ describe('a move that cannot be made', () => {
     if (outcome.kind !== 'different') return
     expect(outcome.columns).toEqual([
       'deliveries: lane',
-      'messageIds: source_id',
       'messageIds: message_id',
       'messageIds: seen_at',
+      'messageIds: source_id',
     ])
     const seen = outcome.figures.find(({ what }) => what === 'messageIds')!
     expect(seen.source - seen.target).toBe(1)
