@@ -113,6 +113,8 @@ async function serverOf(
   const answering = answerFault === undefined ? handler : requireHost(handler, answerFault)
   const secured = tls && (await import('./secure-server.ts')).secureServer(options, answering, tls)
   const server = secured?.server ?? createServer(options, answering)
+  // Node would drop headers after the first 1,000, and with them a proxy's or a browser's. The bytes are limited anyway.
+  server.maxHeadersCount = 0
   if (answerFault !== undefined) answerFaults(server, answerFault)
   limitConnections(server, limits.connectionsMax)
   boundUnreadAnswers(server, limits.answerReadTimeoutMs)
