@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLoopbackAddress } from '../http/index.ts'
 import { SettingError, type JsonValue } from '../model/index.ts'
 
@@ -8,18 +8,24 @@ export const apiPrefix = '/_evroute/'
 /** The prefix of the paths of actions, which need POST. */
 export const actionsPrefix = '/_evroute/actions/'
 
+/** The headers that proxies and HTTP tunnels add, such as `X-Forwarded-For`, `X-Real-IP` and `CF-Connecting-IP`. */
+const proxyHeader = /^(?:via|cdn-loop|(?:x-)?forwarded(?:-.+)?|.+-(?:real|client|connecting)-ip)$/
+
 /**
- * Whether a request comes from this machine: over a loopback address, and not through a proxy or a tunnel, which can
- * act for a different machine.
- *
- * @param remoteAddress - the address of the client; undefined if the connection is closed
+ * Whether a request comes from this machine: over a loopback address, and not through a proxy or an HTTP tunnel, which
+ * can act for a different machine. Without further settings, nginx adds no header but speaks HTTP/1.0. A TCP tunnel
+ * leaves no trace.
  */
-export function isLocalRequest(
-  remoteAddress: string | undefined,
-  headers: IncomingHttpHeaders,
-): boolean {
-  const isProxied = (headers.forwarded ?? headers['x-forwarded-for']) !== undefined
-  return !isProxied && isLoopbackAddress(remoteAddress ?? '')
+export function isLocalRequest({
+  headers,
+  httpVersion,
+  socket,
+}: Pick<IncomingMessage, 'headers' | 'httpVersion'> & {
+  readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>
+}): boolean {
+  const isProxied =
+    httpVersion === '1.0' || Object.keys(headers).some((name) => proxyHeader.test(name))
+  return !isProxied && isLoopbackAddress(socket.remoteAddress ?? '')
 }
 
 /** Resolves when a response can take more data, or is closed. */

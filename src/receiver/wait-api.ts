@@ -117,14 +117,14 @@ function foreignAnswer(
   request: IncomingMessage,
   { sessions, isToken }: Inspected,
 ): HttpAnswer | undefined {
-  const { headers, socket } = request
+  const { headers, url } = request
   if (isToken?.(headers.authorization) === true) return undefined
   if (sessions?.isOpen(headers, portOf(request)) === true) {
-    return isForeignOrigin(headers) ? foreignOrigin : undefined
+    return isForeignOrigin(headers, url) ? foreignOrigin : undefined
   }
   // Check the address too, because the client can send any Host.
-  if (!isLocalRequest(socket.remoteAddress, headers)) return notLocal
-  switch (foreignSign(headers)) {
+  if (!isLocalRequest(request)) return notLocal
+  switch (foreignSign(headers, url)) {
     case 'foreign_host':
       return foreignHost
     case 'foreign_origin':

@@ -82,9 +82,7 @@ export class Inspector {
     const action = Object.hasOwn(actions, name) ? actions[name] : undefined
     if (action === undefined) return false
     const body = await this.#readAction(request)
-    const isLocal =
-      isLocalRequest(request.socket.remoteAddress, request.headers) &&
-      foreignSign(request.headers) === undefined
+    const isLocal = isLocalRequest(request) && foreignSign(request.headers) === undefined
     return answerWith(response, await action(body, { ...this.#inspected, isLocal }))
   }
 
