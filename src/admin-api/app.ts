@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { IncomingHttpHeaders, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import express, {
   type Express,
   type Request,
@@ -43,7 +43,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
   const app = createApp(options)
   const health = healthHandler(ready, log)
   return (request, response) => {
-    const foreign = foreignRequest(request.headers, access.host)
+    const foreign = foreignRequest(request, access.host)
     if (foreign !== undefined) {
       send(response, refuse(foreign))
       return
@@ -62,18 +62,18 @@ export function adminApp(options: AdminApiOptions): RequestListener {
 }
 
 /**
- * Refuses a request that may come from a foreign web page: its Origin differs from that of the API, or its Host is not
+ * Refuses a request that may come from a foreign web page: its origin differs from that of the API, or its Host is not
  * a loopback name (against DNS rebinding). An API that other machines can reach accepts every Host.
  */
 function foreignRequest(
-  headers: Pick<IncomingHttpHeaders, 'host' | 'origin'>,
+  { headers, url }: IncomingMessage,
   listenHost: string,
 ): Refusal | undefined {
   if (isLoopbackAddress(listenHost) && foreignSign(headers) === 'foreign_host') {
     const message = 'Call the admin API by a loopback name or address, such as localhost'
     return { status: 403, code: 'host_not_allowed', message }
   }
-  if (!isForeignOrigin(headers)) return undefined
+  if (!isForeignOrigin(headers, url)) return undefined
   const message = 'The admin API takes no requests from web pages on a different origin'
   return { status: 403, code: 'origin_not_allowed', message }
 }

@@ -3,7 +3,13 @@ import { BlockList, isIP } from 'node:net'
 import { parseUrl } from '../model/index.ts'
 import { isLocalName } from './name-source.ts'
 
-/** Which header, Host or Origin, shows that a web page may have made a request. */
+/** The headers that show whether a web page may have made a request. */
+export type PageHeaders = Pick<
+  IncomingHttpHeaders,
+  'host' | 'origin' | 'sec-fetch-site' | 'sec-fetch-mode' | 'sec-fetch-dest'
+>
+
+/** Whether the Host or the origin shows that a web page may have made a request. */
 type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 const hostShape = /^(?:\[[\da-f:.]+\]|[^\s/@?#\\:[\]]+)(?::\d{1,5})?$/i
@@ -13,23 +19,29 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 /**
- * Recognises requests that a web page may have made: those with an Origin other than the server's, and those with a
- * Host that is not loopback, because a foreign name can be made to resolve to this machine (DNS rebinding).
+ * Recognises requests that a web page may have made: those from a different origin, and those with a Host that is not
+ * loopback, because a foreign name can be made to resolve to this machine (DNS rebinding).
+ *
+ * @param url - the path of the request with its query, so that links to the page are accepted; none accepts no links
  */
-export function foreignSign({
-  host,
-  origin,
-}: Pick<IncomingHttpHeaders, 'host' | 'origin'>): ForeignSign | undefined {
-  if (!isLoopbackHost(host)) return 'foreign_host'
-  return isForeignOrigin({ host, origin }) ? 'foreign_origin' : undefined
+export function foreignSign(headers: PageHeaders, url?: string): ForeignSign | undefined {
+  if (!isLoopbackHost(headers.host)) return 'foreign_host'
+  return isForeignOrigin(headers, url) ? 'foreign_origin' : undefined
 }
 
-/** Whether a web page from another origin made a request, whatever the request's Host. */
-export function isForeignOrigin({
-  host = '',
-  origin,
-}: Pick<IncomingHttpHeaders, 'host' | 'origin'>): boolean {
-  return origin !== undefined && !isOwnOrigin(origin, host)
+/** Whether a web page from another origin made a request, whatever the request's Host. `url` as in {@link foreignSign}. */
+export function isForeignOrigin(headers: PageHeaders, url = ''): boolean {
+  const { host = '', origin, 'sec-fetch-site': site = 'none' } = headers
+  if (origin !== undefined && !isOwnOrigin(origin, host)) return true
+  // Browsers send no Origin when a page loads an image, a script or a frame.
+  return site !== 'none' && site !== 'same-origin' && !isLinkToPage(headers, url)
+}
+
+/** Whether a person followed a link to the page or signs in by a link. The page that has the link can't read the answer. */
+function isLinkToPage(headers: PageHeaders, url: string): boolean {
+  const isTopLevel =
+    headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+  return isTopLevel && /^\/(?:_evroute\/(?:sign-in)?)?(?:\?|$)/.test(url)
 }
 
 /** Whether an address to listen on, or its host name, can be reached only from this machine. */

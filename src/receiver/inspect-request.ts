@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { BodyTurns, foreignSign, readBody } from '../http/index.ts'
+import type { IncomingMessage } from 'node:http'
+import { BodyTurns, foreignSign, isForeignOrigin, readBody } from '../http/index.ts'
 import type { SignatureVerdict } from '../match/index.ts'
 import { limits } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
@@ -37,7 +37,7 @@ export class RequestReader {
     const headers = headersOf(request)
     const { content, signature, rawBody } = await this.#contentsOf(request, headers)
     const verdict = this.#judge === undefined ? undefined : signature.verdict
-    const withheld = this.#allowUnverified ? null : withheldReason(request.headers, verdict)
+    const withheld = this.#allowUnverified ? null : withheldReason(request, verdict)
     return { content, signature, headers, rawBody, withheld }
   }
 
@@ -77,12 +77,20 @@ function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents 
   return { content, signature: uncheckedSignature, rawBody }
 }
 
-/** Any web page in a browser can post to this machine, but the browser adds the page's Origin. */
+/**
+ * Any web page in a browser can send requests to this machine. The browser adds an Origin to all but GET and HEAD, and
+ * a `Sec-Fetch-Site` if the page's name doesn't lead here (DNS rebinding). So without an Origin, the Host tells for GET.
+ * For POST it doesn't, because a tunnel passes webhooks on under any Host.
+ */
 function withheldReason(
-  headers: IncomingHttpHeaders,
+  { method, headers }: IncomingMessage,
   signature: SignatureVerdict | undefined,
 ): WithheldReason | null {
-  if (headers.origin !== undefined && foreignSign(headers) !== undefined) return 'foreign_origin'
+  const isForeign =
+    method === 'POST' && headers.origin === undefined
+      ? isForeignOrigin(headers)
+      : foreignSign(headers) !== undefined
+  if (isForeign) return 'foreign_origin'
   return signature === undefined || signature === 'valid' ? null : 'signature_not_valid'
 }
 

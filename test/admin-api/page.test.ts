@@ -85,6 +85,20 @@ describe('a session', () => {
     }
   })
 
+  test('shows nothing to pages on other ports, whose requests carry the cookie, but they may link to it', async () => {
+    const { get, own, sessions } = await startPage()
+    const site = { cookie: own.cookie, 'sec-fetch-site': 'same-site' }
+    const link = { ...site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+    expect(await get('/v1/overview', site)).toMatchObject({ status: 403 })
+    expect(await get('/v1/overview', link)).toMatchObject({ status: 403 })
+    expect(await get('/v1/overview', { ...site, 'sec-fetch-site': 'same-origin' })).toMatchObject({
+      status: 200,
+    })
+    expect(await get('/', link)).toMatchObject({ status: 200 })
+    const path = `/sign-in?token=${sessions.newLink()}`
+    expect(await get(path, link)).toMatchObject({ status: 303, headers: { location: './' } })
+  })
+
   test('accepts requests from its own page only', async () => {
     const samples = [failed]
     const { act, own, port, store } = await startPage({ samples })

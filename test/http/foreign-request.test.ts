@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { foreignSign } from '../../src/http/index.ts'
+import { foreignSign, isForeignOrigin } from '../../src/http/index.ts'
 
 describe('the host of a request', () => {
   test.each([
@@ -71,5 +71,46 @@ describe('the origin of a request', () => {
     ['localhost', '//localhost'],
   ])('at %s, %s is foreign', (host, origin) => {
     expect(foreignSign({ host, origin })).toBe('foreign_origin')
+  })
+})
+
+describe('a request without an Origin', () => {
+  const host = '127.0.0.1:4001'
+  const link = { host, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+
+  test.each([
+    ['none', undefined],
+    ['same-origin', undefined],
+    ['same-site', 'foreign_origin'],
+    ['cross-site', 'foreign_origin'],
+  ])('with Sec-Fetch-Site: %s is %s', (site, sign) => {
+    expect(foreignSign({ host, 'sec-fetch-site': site }, '/_evroute/')).toBe(sign)
+    expect(isForeignOrigin({ 'sec-fetch-site': site })).toBe(sign !== undefined)
+  })
+
+  test.each([
+    ['/', undefined],
+    ['/_evroute/', undefined],
+    ['/_evroute/?match=type:track', undefined],
+    ['/_evroute/sign-in?token=x', undefined],
+    ['/_evroute/wait?match=type:track', 'foreign_origin'],
+    ['/_evroute/v1/audit', 'foreign_origin'],
+    ['/_evroute/sign-in/', 'foreign_origin'],
+    ['/v1/ledger', 'foreign_origin'],
+    [undefined, 'foreign_origin'],
+  ])('from a link on another page to %s is %s', (url, sign) => {
+    expect(foreignSign({ ...link, 'sec-fetch-site': 'cross-site' }, url)).toBe(sign)
+    expect(foreignSign({ ...link, 'sec-fetch-site': 'same-site' }, url)).toBe(sign)
+  })
+
+  test('from a frame or a script is foreign, even to the page', () => {
+    for (const headers of [
+      { ...link, 'sec-fetch-dest': 'iframe' },
+      { ...link, 'sec-fetch-mode': 'no-cors' },
+    ]) {
+      expect(foreignSign({ ...headers, 'sec-fetch-site': 'cross-site' }, '/_evroute/')).toBe(
+        'foreign_origin',
+      )
+    }
   })
 })

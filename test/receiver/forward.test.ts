@@ -35,6 +35,7 @@ describe('a request that must not be forwarded', () => {
     ['from a web page of a different origin', page, 'foreign_origin'],
     ['from a web page whose name resolves to this machine', rebound, 'foreign_origin'],
     ["through a tunnel, with the tunnel's host name", { host: 'tunnel.example.com' }, null],
+    ['from a page, without an Origin', { 'sec-fetch-site': 'same-site' }, 'foreign_origin'],
   ])('%s', async (_, headers, withheld) => {
     const { endpoint, url, receiver } = await forwarding()
     expect(await post(url, trackBody, headers)).toMatchObject({ status: 200 })

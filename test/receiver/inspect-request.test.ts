@@ -200,3 +200,14 @@ describe('a request that is not a webhook', () => {
     expect(receiver.counts.received).toBe(1)
   })
 })
+
+test.each([
+  [{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 'foreign_origin'],
+  [{ host: 'shop.example.com' }, 'foreign_origin'],
+  [{ 'sec-fetch-site': 'none' }, null],
+  [{}, null],
+])('a GET or a HEAD with %j is withheld as %s', async (headers, withheld) => {
+  const { url, receiver } = await start()
+  for (const method of ['GET', 'HEAD']) await (await request(url, { method, headers })).body.dump()
+  expect(receiver.events).toMatchObject([{ withheld }, { withheld }])
+})

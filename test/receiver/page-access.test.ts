@@ -25,6 +25,8 @@ test('only the sign-in link lets a browser on a different machine into an open r
   expect(await get(`${page}event?seq=1`, { ...elsewhere, cookie })).toMatchObject({ status: 200 })
   const foreign = { ...elsewhere, cookie, origin: 'https://example.com' }
   expect(await get(`${page}event?seq=1`, foreign)).toMatchObject({ status: 403 })
+  const image = { ...elsewhere, cookie, 'sec-fetch-site': 'same-site' }
+  expect(await get(`${page}event?seq=1`, image)).toMatchObject({ status: 403 })
   const resend = { ...foreign, 'content-type': 'application/json' }
   expect(await post(`${page}actions/resend`, '{"seq":1}', resend)).toMatchObject({ status: 403 })
   const other = await start()
@@ -50,6 +52,17 @@ test('a browser at the root is redirected to the page, and is not recorded as a 
   expect(receiver.events).toHaveLength(0)
   expect(await get(url, { accept: '*/*' })).toMatchObject({ status: 405 })
   expect(receiver.events).toHaveLength(1)
+})
+
+test('a link on another page opens the page', async () => {
+  const { url } = await start()
+  const link = {
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-dest': 'document',
+  }
+  expect(await get(`${url}/_evroute/?seq=1`, link)).toMatchObject({ status: 200 })
+  expect(await get(`${url}/_evroute/events`, link)).toMatchObject({ status: 403 })
 })
 
 test('a receiver on loopback has no sign-in link', async () => {

@@ -221,12 +221,14 @@ describe('the API paths', () => {
     [{ host: 'evil.example' }, 'host_not_allowed'],
     [{ origin: 'https://evil.example' }, 'origin_not_allowed'],
     [{ origin: 'null' }, 'origin_not_allowed'],
+    [{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 'origin_not_allowed'],
     [{ 'x-forwarded-for': '192.0.2.1' }, 'not_local'],
+    [{ 'x-real-ip': '192.0.2.1' }, 'not_local'],
     [{ forwarded: 'for=192.0.2.1' }, 'not_local'],
   ])('reveal nothing to %j', async (headers, code) => {
     const { url } = await startStill()
     await post(url, trackBody)
-    for (const path of ['wait?match=type:track', 'events']) {
+    for (const path of ['wait?match=type:track', 'events', 'stream', 'plan']) {
       expect(
         await ask(`${url}/_evroute/${path}`, {}, headers as Record<string, string>),
       ).toMatchObject({
