@@ -24,8 +24,9 @@ export interface BodySource extends Pick<SuspectRequest, 'headers' | 'path'> {
   readonly body: SuspectBody
 }
 
-/** The largest body to decode and rewrite, because larger ones take too long. */
-const rewrittenBytesMax = limits.webhookBytesMax / 4
+/** The largest body to decode and rewrite, and the most tokens of its JSON, because more would delay other webhooks. */
+const rewrittenBytesMax = 64 * 1024
+const rewrittenTokensMax = 16 * 1024
 
 /** The body of a suspect request, as text and as JSON. Each form is made on first use, and kept. */
 export class SuspectBody {
@@ -51,7 +52,7 @@ export class SuspectBody {
     return this.#text
   }
 
-  /** The parsed JSON; undefined if the body is not JSON, too large or nested too deep. */
+  /** The parsed JSON; undefined if the body is not JSON, too large, or has too many tokens or levels. */
   get value(): unknown {
     return this.#parse()?.value
   }
@@ -65,8 +66,9 @@ export class SuspectBody {
   rewritten(style: JsonStyle): readonly string[] {
     const parsed = this.#parse()
     if (parsed === undefined) return []
-    this.#tokens ??= [...new Set([this.text ?? '', parsed.json])].map(tokensOf)
-    return this.#tokens.flatMap((tokens) => writeJson(tokens, style) ?? [])
+    const { json, tokens } = parsed
+    this.#tokens ??= json === this.text ? [tokens] : [tokens, tokensOf(json)]
+    return this.#tokens.flatMap((each) => writeJson(each, style) ?? [])
   }
 
   /** Writes the JSON in a style, with the keys of every object sorted. */
@@ -87,6 +89,8 @@ interface Parsed {
   readonly value: unknown
   /** The value as JSON without white space. */
   readonly json: string
+  /** The tokens of the text. */
+  readonly tokens: readonly string[]
 }
 
 function parse(text: string | undefined): Parsed | undefined {
@@ -94,7 +98,9 @@ function parse(text: string | undefined): Parsed | undefined {
   if (text === undefined || isTextNestedDeeper(text, limits.callNestingMax + 1)) return undefined
   try {
     const value: unknown = JSON.parse(text)
-    return { value, json: JSON.stringify(value) }
+    const tokens = tokensOf(text)
+    if (tokens.length > rewrittenTokensMax) return undefined
+    return { value, json: JSON.stringify(value), tokens }
   } catch {
     return undefined
   }

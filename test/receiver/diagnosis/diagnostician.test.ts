@@ -96,13 +96,17 @@ describe('the cost of a diagnosis', () => {
     expect([find(2 ** 20), find(2 ** 22)]).toEqual(['secret_quotes', undefined])
   })
 
-  test('excludes re-serialised JSON for a body larger than 256 KB', () => {
-    const find = (bytes: number) => {
-      const large = jsonOf(bytes)
-      const signature = sign(JSON.stringify(JSON.parse(large.toString())))
-      return diagnose({ body: large, signature, secret })?.mistake
-    }
-    expect([find(2 ** 18), find(2 ** 18 + 1)]).toEqual(['re_serialised', undefined])
+  test('excludes re-serialised JSON of more than 64 KB or 16,384 tokens', () => {
+    const find = (json: Buffer) =>
+      diagnose({ body: json, signature: sign(JSON.stringify(JSON.parse(json.toString()))), secret })
+        ?.mistake
+    expect([find(jsonOf(2 ** 16)), find(jsonOf(2 ** 16 + 1))]).toEqual(['re_serialised', undefined])
+    /** An array of ones. Each has a comma or a bracket, and the last has two. */
+    const onesOf = (tokens: number) => Buffer.from(`[1${', 1'.repeat((tokens - 3) / 2)}]`)
+    expect([find(onesOf(2 ** 14 - 1)), find(onesOf(2 ** 14 + 1))]).toEqual([
+      're_serialised',
+      undefined,
+    ])
   })
 })
 
