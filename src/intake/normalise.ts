@@ -70,19 +70,25 @@ function instantOf(
   const givenMs = timestampMs ?? originalMs
   // If a call has both, its sender or another service has already corrected it.
   const isCorrected = timestampMs !== undefined && originalMs !== undefined
-  const atMs = givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, arrival)
+  const atMs =
+    givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, givenMs, arrival)
   if (atMs !== undefined && hasFourDigitYear(atMs)) return { atMs, unreadable: false }
   const given = call['timestamp'] ?? call['originalTimestamp'] ?? null
   return { atMs: arrival.receivedAtMs, unreadable: given !== null }
 }
 
+/** How much later than it was sent a call may seem to happen, because senders round the two times differently. */
+const roundingMs = 60_000
+
 /**
  * Returns how far the sender's clock is behind this one. A call's own sentAt is closer to the moment of sending than
- * the batch's, so it takes precedence.
+ * the batch's, so it takes precedence. If a call was sent before it happened, the two times come from different
+ * clocks, and their difference says nothing.
  */
-function skewMs(call: JsonObject, { receivedAtMs, sentAtMs }: Arrival): number {
+function skewMs(call: JsonObject, givenMs: number, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0
-  return receivedAtMs - (parseTimestamp(call['sentAt']) ?? sentAtMs ?? receivedAtMs)
+  const sentMs = parseTimestamp(call['sentAt']) ?? sentAtMs
+  return sentMs === null || givenMs > sentMs + roundingMs ? 0 : receivedAtMs - sentMs
 }
 
 function idOf(value: JsonValue | undefined): string | undefined {

@@ -43,7 +43,7 @@ const textFields = ['event', 'name', 'category'] as const
 /** Maximum number of characters of an unknown type that a message quotes. */
 const shownTypeLengthMax = 60
 
-/** Checks a parsed value. Never throws. Null and an empty id count as absent. Ids may be numbers. */
+/** Checks a parsed value. Never throws. Null and an empty id count as absent. Ids may be numbers up to 2^53. */
 export function checkCall(value: unknown): CallCheck {
   if (!isJsonObject(value)) return invalid('not_an_object', 'A call must be a JSON object')
   const type = value['type']
@@ -71,6 +71,11 @@ function wrongType(call: JsonObject): Rejection | undefined {
   if (object !== undefined) return { code: 'wrong_type', message: `${object} must be an object` }
   const id = idFields.find((field) => isPresent(call[field]) && !isId(call[field]))
   if (id !== undefined) return { code: 'wrong_type', message: `${id} must be a string` }
+  const rounded = idFields.find((field) => isRounded(call[field]))
+  if (rounded !== undefined) {
+    const message = `${rounded} must be a string, because JSON rounds whole numbers above 2^53`
+    return { code: 'wrong_type', message }
+  }
   const messageId = call['messageId']
   if (typeof messageId === 'string' && messageId.length > limits.messageIdLengthMax) {
     const message = `messageId must have at most ${limits.messageIdLengthMax} characters`
@@ -105,6 +110,11 @@ function isPresent(value: unknown): boolean {
 
 function isId(value: unknown): boolean {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+/** Whether parsing may have rounded the number, so that different ids would become equal. */
+function isRounded(value: unknown): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function invalid(code: RejectionCode, message: string): CallCheck {

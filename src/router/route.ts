@@ -88,7 +88,7 @@ function integrationsChoice(integrations: JsonObject): IntegrationsChoice {
 
 function misspelling(integrations: JsonObject): string | undefined {
   if (Object.hasOwn(integrations, webhooksDestinationName)) return undefined
-  const key = Object.keys(integrations).find((name) => /^webhooks?$/i.test(name))
+  const key = Object.keys(integrations).find((name) => /^webhooks?(?: \(actions\))?$/i.test(name))
   if (key === undefined) return undefined
   return `The key "${key}" has no effect: keys are case sensitive, and the key of this destination is "${webhooksDestinationName}"`
 }

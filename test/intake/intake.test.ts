@@ -168,14 +168,14 @@ describe('accept', () => {
       'warn cannot read a timestamp: using the time of arrival instead ' +
         `messageId=${'m'.repeat(100)} others=99 sourceId=website\n`,
     ])
-    await accept({ ...track, messageId: 'n'.repeat(512), userId: 2 ** 60 })
+    await accept({ ...track, messageId: 'n'.repeat(512), traits: { id: 2 ** 60 } })
     expect(logged[1]?.length).toBeLessThan(250)
   })
 
   test.each([
     ['a property', { properties: { orderId: 9_007_199_254_740_993n } }],
-    ['an id', { userId: 12_345_678_901_234_567_890n }],
-    ['what no destination gets', { userId: 2n ** 53n, integrations: { All: false } }],
+    ['a trait', { traits: { id: 12_345_678_901_234_567_890n } }],
+    ['what no destination gets', { traits: { id: 2n ** 53n }, integrations: { All: false } }],
   ])('warns once of an integer above 2^53: %s', async (_name, fields) => {
     const { accept, logged } = startIntake()
     const text = JSON.stringify(

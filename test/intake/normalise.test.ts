@@ -157,13 +157,13 @@ describe('normalise', () => {
       )
     })
 
-    test.each([at('01:00:00'), null])(
+    test.each([at('02:00:05'), null])(
       "is corrected by the call's moment of sending before the batch's",
       (sentAtMs) => {
         const call = { timestamp: '2026-01-02T02:00:00Z', sentAt: '2026-01-02T02:00:10Z' }
         expect(timestampOf(call, { sentAtMs })).toBe('2026-01-02T03:03:55.678Z')
         const vague = { ...call, sentAt: 'soon' }
-        const expected = sentAtMs === null ? '02:00:00.000' : '04:04:05.678'
+        const expected = sentAtMs === null ? '02:00:00.000' : '03:04:00.678'
         expect(timestampOf(vague, { sentAtMs })).toBe(`2026-01-02T${expected}Z`)
       },
     )
@@ -178,6 +178,19 @@ describe('normalise', () => {
       expect(timestampOf(call, { sentAtMs: at('02:00:10') })).toBe('2015-12-12T19:11:01.249Z')
     })
 
+    test.each([
+      ['2026-01-02T02:00:00Z', '1970-01-01T00:00:00Z', '2026-01-02T02:00:00.000Z'],
+      ['2026-01-02T02:01:00.001Z', '2026-01-02T02:00:00Z', '2026-01-02T02:01:00.001Z'],
+      // A sender that rounds, and a device whose clock lost its date.
+      ['2026-01-02T02:00:00.900Z', '2026-01-02T02:00:00Z', '2026-01-02T03:04:06.578Z'],
+      ['1970-01-01T00:00:10Z', '1970-01-01T00:00:20Z', '2026-01-02T03:03:55.678Z'],
+    ])(
+      '%s is corrected unless it is after the moment of sending, %s',
+      (timestamp, sentAt, written) => {
+        expect(timestampOf({ timestamp }, { sentAtMs: Date.parse(sentAt) })).toBe(written)
+      },
+    )
+
     test('is the original one when the other cannot be read', () => {
       const call = { timestamp: 'hello 5', originalTimestamp: '2026-01-02T03:00:00Z' }
       expect(normalised(call)).toMatchObject({
@@ -187,8 +200,8 @@ describe('normalise', () => {
     })
 
     test('is the time of arrival when its correction leads out of the calendar', () => {
-      const call = { timestamp: '9999-01-01' }
-      const arrival = { sentAtMs: Date.parse('2000-01-01T00:00:00Z') }
+      const call = { timestamp: '0010-01-01' }
+      const arrival = { sentAtMs: Date.parse('9999-01-01T00:00:00Z') }
       expect(normalised(call, arrival)).toMatchObject({
         event: { timestamp: now },
         timestampUnreadable: true,

@@ -67,6 +67,15 @@ describe('checkCall', () => {
           message: `${field} must be a string`,
         })
       }
+      // JSON.parse makes the same number of 1234567890123456789 and 1234567890123456790.
+      expect(check({ ...call, [field]: Number.MAX_SAFE_INTEGER })).toBe('valid')
+      for (const id of [1_234_567_890_123_456_789, -(2 ** 53)]) {
+        expect(checkCall({ ...call, [field]: id })).toEqual({
+          kind: 'invalid',
+          code: 'wrong_type',
+          message: `${field} must be a string, because JSON rounds whole numbers above 2^53`,
+        })
+      }
     },
   )
 

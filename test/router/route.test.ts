@@ -134,6 +134,7 @@ describe('route', () => {
       'The key "webhooks" has no effect: keys are case sensitive, and the key of this destination is "Webhooks"'
     expect(hintFor({ webhooks: false })).toBe(hint)
     expect(hintFor({ All: false, WEBHOOK: true })).toContain('"WEBHOOK"')
+    expect(hintFor({ 'Webhooks (Actions)': false })).toContain('"Webhooks (Actions)" has no effect')
     expect(hintFor({ webhooks: true, Webhooks: true })).toBeUndefined()
     expect(hintFor({ Webhooks: true })).toBeUndefined()
     expect(hintFor({ 'My webhooks': true })).toBeUndefined()
