@@ -6,8 +6,8 @@ import { windowLimit } from './pace-simulation.ts'
 import { answered } from './samples.ts'
 
 /**
- * A clock on which a millisecond passes after a number of readings within one turn. Its timers can fire a
- * millisecond early, as those of a real clock do.
+ * A clock that is a millisecond ahead of a manual clock after a number of readings at the same time. Its timers
+ * can fire a millisecond early, as those of a real clock do.
  */
 class PassingClock implements Clock {
   readonly #manual: ManualClock
@@ -34,7 +34,7 @@ class PassingClock implements Clock {
   }
 }
 
-/** The numbers of readings within one turn of the dispatcher. */
+/** The dispatcher reads the clock fewer times than this at one time. */
 const readings = Array.from({ length: 24 }, (_, index) => index)
 
 test.each(readings)(
