@@ -8,6 +8,7 @@ import tseslint from 'typescript-eslint'
 const levels = [
   ['model'],
   ['runtime'],
+  ['threads'],
   ['http', 'router', 'importer', 'match'],
   ['client', 'webhook', 'lists'],
   ['delivery'],

@@ -1,13 +1,23 @@
+import { StoreUnusableError } from '../../model/index.ts'
+import { ThreadCalls, type Thread } from '../../threads/index.ts'
+import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
-import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { settleMessage } from './settle-message.ts'
-import { startThread, type StartThread } from './start-thread.ts'
-import { StoreCalls, type Argument } from './store-calls.ts'
-import type { ThreadParts } from './answer-calls.ts'
+import { startThread } from './start-thread.ts'
+import type { StoreParts } from './store-parts.ts'
 
 /** An add with this many events or more is sent at once. */
 const largeFrom = 16
+
+type StoreCalls = ThreadCalls<StoreParts, UpgradeProgress>
+
+/** A file, how its threads start, and the listener of an upgrade. */
+interface StoreFile {
+  readonly path: string
+  readonly start: () => Thread
+  readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
+}
 
 /**
  * Opens a SQLite file for delivery in a thread of its own, and makes the file if it does not exist.
@@ -21,67 +31,76 @@ const largeFrom = 16
  */
 export async function openThreadedStore(
   path: string,
-  start: StartThread = startThread,
-  onUpgrade?: (progress: UpgradeProgress) => void,
+  start: StoreFile['start'] = startThread,
+  onUpgrade?: StoreFile['onUpgrade'],
 ): Promise<Store> {
-  const calls = await StoreCalls.open({ path, access: 'deliver', onUpgrade }, start)
-  const reading = new ReadingThread(() => StoreCalls.open({ path, access: 'read' }, start))
+  const calls = await openThread('openStore', { path, start, onUpgrade })
+  const reading = new ReadingThread(() => openThread('openLog', { path, start }))
+  const add = calls.method('store', 'add')
+  const settle = calls.method('messages', 'settle')
   return {
-    ...methodsOf(calls, 'store', [
-      'checkWritable',
-      'claim',
-      'nextDue',
-      'ledger',
-      'backlogs',
-      'retry',
-      'discard',
-      'purge',
-    ]),
-    audiences: methodsOf(calls, 'audiences', [
-      'begin',
-      'take',
-      'release',
-      'remove',
-      'list',
-      'members',
-    ]),
-    regulations: methodsOf(calls, 'regulations', [
-      'create',
-      'erase',
-      'noteArchive',
-      'finish',
-      'find',
-      'list',
-    ]),
     add(batch) {
-      const added = calls.ask('store', 'add', batch)
+      const added = add(batch)
       if (batch.events.length >= largeFrom) calls.sendNow()
       return added
     },
     async settle(batch) {
-      const places = await calls.ask('messages', 'settle', settleMessage(batch))
+      const places = await settle(settleMessage(batch))
       return places.flatMap((place) => batch.settlements[place] ?? [])
     },
-    list: async (request) => (await reading.calls()).ask('store', 'list', request),
-    story: async (key) => (await reading.calls()).ask('store', 'story', key),
-    audit: async () => (await reading.calls()).ask('store', 'audit', undefined),
+    checkWritable: calls.method('store', 'checkWritable'),
+    claim: calls.method('store', 'claim'),
+    nextDue: calls.method('store', 'nextDue'),
+    ledger: calls.method('store', 'ledger'),
+    backlogs: calls.method('store', 'backlogs'),
+    retry: calls.method('store', 'retry'),
+    discard: calls.method('store', 'discard'),
+    purge: calls.method('store', 'purge'),
+    audiences: {
+      begin: calls.method('audiences', 'begin'),
+      take: calls.method('audiences', 'take'),
+      release: calls.method('audiences', 'release'),
+      remove: calls.method('audiences', 'remove'),
+      list: calls.method('audiences', 'list'),
+      members: calls.method('audiences', 'members'),
+    },
+    regulations: {
+      create: calls.method('regulations', 'create'),
+      erase: calls.method('regulations', 'erase'),
+      noteArchive: calls.method('regulations', 'noteArchive'),
+      finish: calls.method('regulations', 'finish'),
+      find: calls.method('regulations', 'find'),
+      list: calls.method('regulations', 'list'),
+    },
+    list: async (request) => (await reading.calls()).method('log', 'list')(request),
+    story: async (key) => (await reading.calls()).method('log', 'story')(key),
+    audit: async () => (await reading.calls()).method('log', 'audit')(),
     // SQLite empties the log only for the last connection.
     close: () => calls.close(reading.close()),
   }
 }
 
-/** Makes methods that only pass their argument on. */
-function methodsOf<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
-  calls: StoreCalls,
-  part: Part,
-  methods: readonly Method[],
-): Pick<ThreadParts[Part], Method> {
-  const asking = (method: Method) => (argument: Argument<ThreadParts[Part][Method]>) =>
-    calls.ask(part, method, argument)
-  return Object.fromEntries(methods.map((method) => [method, asking(method)])) as Pick<
-    ThreadParts[Part],
-    Method
-  >
+async function openThread(
+  method: 'openStore' | 'openLog',
+  { path, start, onUpgrade }: StoreFile,
+): Promise<StoreCalls> {
+  const calls: StoreCalls = new ThreadCalls(start(), {
+    onNotice: (progress) => onUpgrade?.(progress),
+    closedError,
+    deathError: (end, cause) =>
+      new StoreUnusableError({
+        message: `Cannot use the store ${path}: its thread ${end}`,
+        hint: 'Restart this process. Data that was not confirmed may be missing from the store.',
+        cause,
+      }),
+  })
+  try {
+    await calls.method('thread', method)(path)
+    return calls
+  } catch (error) {
+    await calls.close()
+    throw error
+  }
 }
 
 /**
@@ -100,9 +119,9 @@ class ReadingThread {
   /** @throws the errors of the log; EvrouteError `store_closed` after `close()` */
   async calls(): Promise<StoreCalls> {
     const before = this.#calls
-    const hasFailed = (await before)?.hasFailed === true
+    const hasEnded = (await before)?.hasEnded === true
     if (this.#isClosed) throw closedError()
-    if (hasFailed && this.#calls === before) this.#calls = undefined
+    if (hasEnded && this.#calls === before) this.#calls = undefined
     this.#calls ??= this.#start()
     try {
       return await this.#calls

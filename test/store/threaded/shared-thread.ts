@@ -1,8 +1,5 @@
 // The program of a thread that several stores share.
-import { parentPort } from 'node:worker_threads'
-import { answerCalls } from '../../../src/store/threaded/answer-calls.ts'
-import type { SharedThreadRequest } from './shared-threads.ts'
+import { parentPort, type MessagePort } from 'node:worker_threads'
+import { answerStoreCalls } from '../../../src/store/threaded/store-parts.ts'
 
-parentPort?.on('message', ({ port, settings }: SharedThreadRequest) => {
-  void answerCalls(port, settings)
-})
+parentPort?.on('message', (port: MessagePort) => answerStoreCalls(port))

@@ -1,28 +1,20 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
-import type { StoreThread } from '../../../src/store/threaded/start-thread.ts'
-import type { ThreadRequest, ThreadSettings } from '../../../src/store/threaded/thread-messages.ts'
-
-/** Asks the shared thread to open a store: the port for its calls, and its settings. */
-export interface SharedThreadRequest {
-  readonly port: MessagePort
-  readonly settings: ThreadSettings
-}
+import type { Thread, ThreadCall } from '../../../src/threads/index.ts'
 
 let shared: Worker | undefined
 
 /** Like `startThread`, but with one thread for all stores of a test file, because starting one takes long. */
-export function startSharedThread(settings: ThreadSettings): StoreThread {
+export function startSharedThread(): Thread {
   shared ??= new Worker(new URL('shared-thread.ts', import.meta.url))
   shared.unref()
   const { port1, port2 } = new MessageChannel()
-  const request: SharedThreadRequest = { port: port2, settings }
-  shared.postMessage(request, [port2])
+  shared.postMessage(port2, [port2])
   return new PortThread(port1)
 }
 
 /** Makes a port look like a thread of its own. */
-class PortThread extends EventEmitter implements StoreThread {
+class PortThread extends EventEmitter implements Thread {
   readonly #port: MessagePort
 
   constructor(port: MessagePort) {
@@ -32,8 +24,15 @@ class PortThread extends EventEmitter implements StoreThread {
     port.on('close', () => this.emit('exit', 0))
   }
 
-  postMessage(requests: readonly ThreadRequest[]): void {
-    this.#port.postMessage(requests)
+  postMessage(calls: readonly ThreadCall[]): void {
+    this.#port.postMessage(calls)
+  }
+
+  async terminate(): Promise<number> {
+    const closed = once(this.#port, 'close')
+    this.#port.close()
+    await closed
+    return 0
   }
 
   ref(): void {

@@ -6,5 +6,6 @@ test('the thread of a store loads no rooms of its callers', async () => {
     'model',
     'runtime',
     'store',
+    'threads',
   ])
 })

@@ -56,8 +56,8 @@ function batchOf(...messageIds: readonly string[]) {
 /** Opens a store, and returns its thread too. */
 async function openWithThread(): Promise<{ store: Store; thread: Worker }> {
   const threads: Worker[] = []
-  const store = await openThreadedStore(path, (settings) => {
-    const thread = startThread(settings)
+  const store = await openThreadedStore(path, () => {
+    const thread = startThread()
     threads.push(thread)
     return thread
   })
@@ -184,8 +184,8 @@ describe('look-ups of deliveries', () => {
 
   test('have a thread that starts with the first look-up and ends with the store', async () => {
     const threads: Worker[] = []
-    const store = await openThreadedStore(path, (settings) => {
-      threads.push(startThread(settings))
+    const store = await openThreadedStore(path, () => {
+      threads.push(startThread())
       return threads.at(-1)!
     })
     await store.add(batchOf('m_1'))
@@ -201,8 +201,8 @@ describe('look-ups of deliveries', () => {
 
   test('get a new thread if theirs has ended, which also ends with the store', async () => {
     const threads: Worker[] = []
-    const store = await openThreadedStore(path, (settings) => {
-      threads.push(startThread(settings))
+    const store = await openThreadedStore(path, () => {
+      threads.push(startThread())
       return threads.at(-1)!
     })
     await store.add(batchOf('m_1'))
@@ -216,11 +216,12 @@ describe('look-ups of deliveries', () => {
   })
 
   test('start a new thread after one could not start', async () => {
-    let isRefused = true
-    const store = await openThreadedStore(path, (settings) => {
-      if (settings.access === 'read' && isRefused) throw new Error('no more threads')
-      return startSharedThread(settings)
+    let isRefused = false
+    const store = await openThreadedStore(path, () => {
+      if (isRefused) throw new Error('no more threads')
+      return startSharedThread()
     })
+    isRefused = true
     onTestFinished(() => store.close())
     await expect(store.audit()).rejects.toThrow('no more threads')
     isRefused = false
@@ -258,7 +259,7 @@ describe('the thread of a store', () => {
     const failed = new Promise((resolve) => thread.once('exit', resolve))
     thread.postMessage(null)
     await failed
-    await expect(store.ledger()).rejects.toMatchObject(died('failed: Cannot read properties'))
+    await expect(store.ledger()).rejects.toMatchObject(died('failed: calls is not iterable'))
     await store.close()
   })
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { AddressGuard } from '../../../src/http/index.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
@@ -148,6 +149,22 @@ describe('threads', () => {
     await endpoint.disconnected()
   })
 
+  test('fail requests if they end by themselves, and their senders can be closed', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const { threads, open } = inThreads()
+    const started = once(process, 'worker') as Promise<[Worker]>
+    const post = postTo({ url: endpoint.url }, { open })
+    const outcome = post()
+    await endpoint.received(1)
+    const [worker] = await started
+    void worker.terminate()
+    const failure = 'Cannot send webhooks: their thread has ended with exit code 1'
+    await expect(outcome).rejects.toThrow(failure)
+    await expect(post()).rejects.toThrow(failure)
+    await post.sender.close()
+    await threads.close()
+  })
+
   test('keep the process alive only until requests end', async () => {
     const endpoint = await TestEndpoint.start()
     const program = new URL('post-and-leave-open.ts', import.meta.url)
@@ -164,6 +181,7 @@ describe('threads', () => {
       'http',
       'model',
       'runtime',
+      'threads',
       'webhook',
     ])
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Gathering } from '../../src/runtime/gathering.ts'
+import { Gathering } from '../../src/threads/gathering.ts'
 
 function gathering() {
   const sent: (readonly number[])[] = []

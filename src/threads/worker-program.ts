@@ -1,16 +1,21 @@
-import type { Worker, WorkerOptions } from 'node:worker_threads'
+import { existsSync } from 'node:fs'
+import type { Worker } from 'node:worker_threads'
 
-/** Returns the program of a thread, as a source or built: the file `name` beside its caller, `import.meta.url`. */
-export function workerProgram(name: string, caller: string): URL {
+/**
+ * Returns the program of a thread, as a source or built: the file `name` beside its caller, `import.meta.url`. Bundlers
+ * leave it out, because nothing imports it.
+ */
+export function workerProgram(name: string, caller: string): { url: URL; isThere: boolean } {
   const [extension = ''] = /\.\w+$/.exec(caller) ?? []
-  return new URL(`${name}${extension}`, caller)
+  const url = new URL(`${name}${extension}`, caller)
+  return { url, isThere: existsSync(url) }
 }
 
 /** Starts a thread with this process's Node options, without those that need a program on the command line. */
-export function startWorker(program: URL, options: WorkerOptions): Worker {
+export function startWorker(program: URL): Worker {
   // Commands that start no thread would wait 1.5 ms for an import of this module.
   const threads = process.getBuiltinModule('node:worker_threads')
-  return new threads.Worker(program, { ...options, ...optionsOfFiles(process.execArgv) })
+  return new threads.Worker(program, optionsOfFiles(process.execArgv))
 }
 
 function optionsOfFiles(options: readonly string[]): { execArgv?: string[] } {

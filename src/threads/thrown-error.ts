@@ -4,7 +4,7 @@ import {
   StoreUnusableError,
   systemCode,
   type ErrorCode,
-} from '../../model/index.ts'
+} from '../model/index.ts'
 
 /** An error in a message between threads, which do not share classes. */
 export interface ThrownError {

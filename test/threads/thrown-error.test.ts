@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { EvrouteError, StoreUnusableError } from '../../../src/model/index.ts'
-import { errorOf, thrownError } from '../../../src/store/threaded/thrown-error.ts'
+import { EvrouteError, StoreUnusableError } from '../../src/model/index.ts'
+import { errorOf, thrownError } from '../../src/threads/thrown-error.ts'
 
 /** Returns a thrown value as a different thread receives it. */
 function sent(error: unknown): Error {

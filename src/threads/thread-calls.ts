@@ -1,0 +1,162 @@
+import type { EventEmitter } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import { messageOf } from '../model/index.ts'
+import type { ThreadAnswer, ThreadCall } from './answer-calls.ts'
+import { Gathering } from './gathering.ts'
+import { errorOf } from './thrown-error.ts'
+
+/**
+ * The part of a Worker that its callers use. Its events are `message` with several {@link ThreadAnswer}, `error`
+ * with the error that ended the thread, and `exit` with the exit code.
+ */
+export interface Thread
+  extends Pick<EventEmitter, 'on'>, Pick<Worker, 'ref' | 'unref' | 'terminate'> {
+  /** Sends calls, which the thread starts in this order. */
+  postMessage(calls: readonly ThreadCall[]): void
+}
+
+/** The objects that a thread has. Each method takes one argument at most, and returns a promise. */
+export interface ThreadParts {
+  /** The thread itself. */
+  readonly thread: {
+    /** Called last, before the thread is ended. */
+    readonly close: () => Promise<void>
+  }
+}
+
+/** The method of an object in a thread, if other threads can call it. */
+export type Method<Part, Name extends keyof Part> = Part[Name] extends (
+  argument: never,
+) => Promise<unknown>
+  ? Part[Name]
+  : never
+
+/** What the owner of a thread decides about its calls. */
+export interface ThreadOwner<Notice> {
+  /** Called with each notice of the thread. */
+  readonly onNotice: (notice: Notice) => void
+  /** Makes the error of calls after `close()`. */
+  readonly closedError: () => Error
+  /**
+   * Makes the error of all calls, called once when the thread ends unexpectedly.
+   *
+   * @param end - how it ended: `has ended with exit code 1`
+   */
+  readonly deathError: (end: string, cause: unknown) => Error
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Calls of methods in a thread. They start in the order in which they were made. The thread keeps the process
+ * alive as long as a caller waits for an answer.
+ */
+export class ThreadCalls<Parts extends ThreadParts, Notice> {
+  readonly #thread: Thread
+  readonly #owner: ThreadOwner<Notice>
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #calls = new Gathering<ThreadCall>({
+    send: (calls) => this.#post(calls),
+    later: (send) => void nextTurn().then(send),
+  })
+  #lastCall = 0
+  #death: Error | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(thread: Thread, owner: ThreadOwner<Notice>) {
+    this.#thread = thread
+    this.#owner = owner
+    thread.on('message', (answers: readonly ThreadAnswer<Notice>[]) => {
+      for (const answer of answers) this.#hear(answer)
+    })
+    thread.on('error', (error: unknown) => this.#end(`has failed: ${messageOf(error)}`, error))
+    thread.on('exit', (code: number) => this.#end(`has ended with exit code ${code}`))
+  }
+
+  /** Whether the thread has ended, so that every call fails. */
+  get hasEnded(): boolean {
+    return this.#death !== undefined
+  }
+
+  /**
+   * Returns a function that calls a method in the thread. It holds the argument only until that is sent. It throws
+   * the errors of the method, and those of the {@link ThreadOwner}.
+   */
+  method<Part extends keyof Parts & (string | number), Name extends keyof Parts[Part] & string>(
+    part: Part,
+    name: Name,
+  ): Method<Parts[Part], Name> {
+    const ask = (argument: unknown): Promise<unknown> =>
+      this.#closed === undefined
+        ? this.#ask(part, name, argument)
+        : Promise.reject(this.#owner.closedError())
+    return ask as Method<Parts[Part], Name>
+  }
+
+  /** Sends the calls now instead of at the end of this turn of the event loop. */
+  sendNow(): void {
+    this.#calls.sendNow()
+  }
+
+  /**
+   * Refuses further calls, closes the thread after those in progress, and waits for its end.
+   *
+   * @param before - the thread is closed only after this
+   */
+  close(before?: Promise<void>): Promise<void> {
+    this.#closed ??= this.#close(before)
+    return this.#closed
+  }
+
+  async #close(before: Promise<void> | undefined): Promise<void> {
+    try {
+      await before
+      if (this.#death === undefined) await this.#ask('thread', 'close', undefined)
+    } finally {
+      await this.#thread.terminate()
+    }
+  }
+
+  #ask(part: string | number, method: string, argument: unknown): Promise<unknown> {
+    if (this.#death !== undefined) return Promise.reject(this.#death)
+    const call = ++this.#lastCall
+    if (this.#waiting.size === 0) this.#thread.ref()
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(call, { resolve, reject })
+      this.#calls.say({ call, part, method, argument })
+    })
+  }
+
+  #post(calls: readonly ThreadCall[]): void {
+    try {
+      this.#thread.postMessage(calls)
+    } catch (error) {
+      // A call that cannot be sent to another thread must not fail the others.
+      if (calls.length > 1) for (const each of calls) this.#post([each])
+      else for (const { call } of calls) this.#take(call)?.reject(error)
+    }
+  }
+
+  #hear(answer: ThreadAnswer<Notice>): void {
+    if ('notice' in answer) this.#owner.onNotice(answer.notice)
+    else if ('error' in answer) this.#take(answer.call)?.reject(errorOf(answer.error))
+    else this.#take(answer.call)?.resolve(answer.result)
+  }
+
+  #take(call: number): Waiting | undefined {
+    const waiting = this.#waiting.get(call)
+    this.#waiting.delete(call)
+    if (this.#waiting.size === 0) this.#thread.unref()
+    return waiting
+  }
+
+  #end(end: string, cause?: unknown): void {
+    this.#death ??= this.#owner.deathError(end, cause)
+    for (const { reject } of this.#waiting.values()) reject(this.#death)
+    this.#waiting.clear()
+  }
+}
