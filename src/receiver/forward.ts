@@ -264,7 +264,7 @@ export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[]
 
 function answered(forwarding: Forwarding, status: number): Forwarded {
   if (status >= 200 && status < 300) return { forwarding, answer: accepted(status) }
-  const message = `${endpointName(forwarding.url)} answered ${status}`
+  const message = `The target answered ${status}`
   const retryAfter = forwarding.headers['retry-after']
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
   return {
@@ -280,10 +280,11 @@ const failureStatuses: ReadonlyMap<string, number> = new Map([
   ['too_many_under_way', 503],
 ])
 
+/** Makes the answer without the target's URL, because the sender may be a different machine. */
 function failed(forwarding: Forwarding): Forwarded {
-  const { url, error } = forwarding
+  const { error } = forwarding
   const status = failureStatuses.get(error ?? '') ?? 502
-  const message = `Cannot forward to ${endpointName(url)}: ${error ?? ''}`
+  const message = `Cannot forward to the target: ${error ?? ''}`
   return { forwarding, answer: errorAnswer(status, 'forward_failed', message) }
 }
 
