@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   jsonAnswer,
   sendAnswer,
@@ -8,6 +8,7 @@ import {
 } from '../http/index.ts'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
+import type { AdminApiOptions } from './ports.ts'
 
 /** An HTTP answer, with the record in its body if it has one. */
 export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
@@ -146,4 +147,14 @@ export function isStoreError(error: unknown): boolean {
     error instanceof EvrouteError &&
     (error.code === 'store_closed' || error.code === 'store_unusable')
   )
+}
+
+/** Logs and counts a wrong token or link, because somebody may be guessing. */
+export function noteWrongToken(
+  { socket }: IncomingMessage,
+  { metrics, runtime }: Pick<AdminApiOptions, 'metrics' | 'runtime'>,
+): void {
+  metrics.wrongToken()
+  const client = socket.remoteAddress ?? ''
+  runtime.log.warn('a wrong token or link for the admin API was refused', { client })
 }

@@ -19,6 +19,7 @@ import {
 import type { Log, LogFields } from '../runtime/index.ts'
 import {
   json,
+  noteWrongToken,
   refusalOfFailure,
   refuse,
   refuseMethod,
@@ -106,10 +107,10 @@ function createApp(options: AdminApiOptions): Express {
   const { token, metricsToken } = options.access
   const table = operations(options)
   const router = operationsRouter(table, options)
-  app.use('/v1', requireToken(token), router)
+  app.use('/v1', requireToken(options, token), router)
   app
     .route('/openapi.json')
-    .all(requireToken(token))
+    .all(requireToken(options, token))
     .get(async (_request, response) => {
       const { openApiDocument } = await import('./openapi.ts')
       send(response, json(200, openApiDocument(table)))
@@ -123,18 +124,20 @@ function createApp(options: AdminApiOptions): Express {
   }
   app
     .route('/metrics')
-    .all(requireToken(token, ...(metricsToken === null ? [] : [metricsToken])))
+    .all(requireToken(options, token, ...(metricsToken === null ? [] : [metricsToken])))
     .get(metrics)
     .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
   return app
 }
 
 /** Requires one of the tokens, and notes its name for the log. */
-function requireToken(...tokens: readonly string[]): RequestHandler {
+function requireToken(options: AdminApiOptions, ...tokens: readonly string[]): RequestHandler {
   const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
-  return ({ headers }, response, next) => {
-    const [found] = checks.filter(({ hasToken }) => hasToken(headers.authorization))
+  return (request, response, next) => {
+    const { authorization } = request.headers
+    const [found] = checks.filter(({ hasToken }) => hasToken(authorization))
     if (found === undefined) {
+      if (authorization !== undefined) noteWrongToken(request, options)
       send(response, unauthorized)
       return
     }

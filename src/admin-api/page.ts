@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler, type Router } from 'express'
 import { PageFiles, tokenCheck } from '../http/index.ts'
 import { isJsonObject } from '../model/index.ts'
-import { commonHeaders, refuse, refuseMethod, send, type Answer } from './answer.ts'
+import { commonHeaders, noteWrongToken, refuse, refuseMethod, send, type Answer } from './answer.ts'
 import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
 
@@ -16,16 +15,17 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
   router.use(requireOwnPage)
   router.get('/sign-in', (request, response) => {
     const { token } = request.query
-    const cookie = typeof token === 'string' ? sessions.useLink(token, portOf(request)) : undefined
+    const cookie = typeof token === 'string' ? sessions.useLink(token, request) : undefined
+    if (cookie === undefined) noteWrongToken(request, options)
     send(response, cookie === undefined ? redirect('./?link=refused') : redirect('./', cookie))
   })
   router.post('/sign-in', signInHandler(options))
   router.post('/sign-out', (request, response) => {
-    const cookie = sessions.end(request.headers, portOf(request))
+    const cookie = sessions.end(request)
     send(response, { status: 204, headers: { 'set-cookie': cookie }, body: '' })
   })
   const requireSession: RequestHandler = (request, response, next) => {
-    if (!sessions.isOpen(request.headers, portOf(request))) {
+    if (!sessions.isOpen(request)) {
       send(response, signedOut)
       return
     }
@@ -66,7 +66,8 @@ const signedOut: Answer = refuse({
     'You are not signed in; open the link that serve prints, or sign in with the admin token',
 })
 
-function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestHandler {
+function signInHandler(options: AdminApiOptions): RequestHandler {
+  const { sessions, access, runtime } = options
   const hasToken = tokenCheck(access.token)
   return async (request, response) => {
     const document = await readDocument(request, response, { clock: runtime.clock })
@@ -75,10 +76,11 @@ function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestH
     // The check expects a header's value, which Node decodes as Latin-1.
     const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''
     if (!hasToken(`Bearer ${text}`)) {
+      noteWrongToken(request, options)
       send(response, refuse({ status: 401, code: 'unauthorized', message: 'The token is wrong' }))
       return
     }
-    const cookie = sessions.open(portOf(request))
+    const cookie = sessions.open(request)
     send(response, { status: 204, headers: { 'set-cookie': cookie }, body: '' })
   }
 }
@@ -86,8 +88,4 @@ function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestH
 function redirect(location: string, cookie?: string): Answer {
   const headers = cookie === undefined ? { location } : { location, 'set-cookie': cookie }
   return { status: 303, headers, body: '' }
-}
-
-function portOf({ socket }: IncomingMessage): number {
-  return socket.localPort ?? 0
 }

@@ -44,7 +44,14 @@ export interface AdminApiOptions {
   readonly ready: Readiness
   readonly metrics: Pick<
     Metrics,
-    'contentType' | 'text' | 'discarded' | 'recent' | 'losses' | 'sources' | 'oldestDueAtMs'
+    | 'contentType'
+    | 'text'
+    | 'discarded'
+    | 'wrongToken'
+    | 'recent'
+    | 'losses'
+    | 'sources'
+    | 'oldestDueAtMs'
   >
   readonly sessions: PageSessions
   /** Logs each request that changes or sends something. */

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../runtime/index.ts'
 
 /** How long a session lasts. */
@@ -13,6 +15,14 @@ interface PageSessionsOptions {
   readonly clock: Clock
   /** Whether a link works repeatedly, for as long as the process runs. By default, it works once within an hour. */
   readonly isReusable?: boolean
+}
+
+/** A request of a browser, as far as it decides on the session. */
+interface BrowserRequest {
+  readonly headers: Pick<IncomingHttpHeaders, 'cookie'> & {
+    readonly 'x-forwarded-proto'?: string | string[] | undefined
+  }
+  readonly socket: Pick<Socket, 'localPort'> & Partial<Pick<TLSSocket, 'encrypted'>>
 }
 
 /** The browsers that may use a page. Only digests of tokens are kept, so that comparisons reveal no secret. */
@@ -37,27 +47,26 @@ export class PageSessions {
    * Opens a session with the token of a link. Returns its cookie as a header; undefined if the token is wrong, used
    * or expired. The cookie's name contains the port, because all ports of a host share cookies.
    */
-  useLink(token: string, port: number): string | undefined {
+  useLink(token: string, request: BrowserRequest): string | undefined {
     const isGood = this.#has(this.#links, token)
     if (!this.#isReusable) this.#links.delete(digest(token))
-    return isGood ? this.open(port) : undefined
+    return isGood ? this.open(request) : undefined
   }
 
   /** Opens a session. Returns its cookie as a header. */
-  open(port: number): string {
-    const token = this.#add(this.#sessions, sessionMs)
-    return `${cookieName(port)}=${token}; ${attributes}; Max-Age=${sessionMs / 1_000}`
+  open(request: BrowserRequest): string {
+    return cookie(request, this.#add(this.#sessions, sessionMs), sessionMs)
   }
 
   /** Whether a request belongs to a session. */
-  isOpen(headers: Pick<IncomingHttpHeaders, 'cookie'>, port: number): boolean {
-    return this.#has(this.#sessions, tokenOf(headers, port))
+  isOpen(request: BrowserRequest): boolean {
+    return this.#has(this.#sessions, tokenOf(request))
   }
 
   /** Ends the session of a request. Returns the header that removes its cookie. */
-  end(headers: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
-    this.#sessions.delete(digest(tokenOf(headers, port)))
-    return `${cookieName(port)}=; ${attributes}; Max-Age=0`
+  end(request: BrowserRequest): string {
+    this.#sessions.delete(digest(tokenOf(request)))
+    return cookie(request, '', 0)
   }
 
   /** Ends every session and invalidates every link. */
@@ -79,17 +88,25 @@ export class PageSessions {
   }
 }
 
-/** Scripts can't read the cookie, pages of other sites can't send it, and other paths don't get it. */
-const attributes = 'Path=/_evroute/; HttpOnly; SameSite=Strict'
+/**
+ * Makes the header of a cookie. Scripts can't read the cookie, pages of other sites can't send it, and other paths don't
+ * get it. If the browser uses https, it never sends the cookie without.
+ */
+function cookie(request: BrowserRequest, token: string, durationMs: number): string {
+  // Any client may claim https, but only gets a cookie that is of less use to it.
+  const isSecure = request.socket.encrypted ?? request.headers['x-forwarded-proto'] === 'https'
+  const attributes = `Path=/_evroute/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+  return `${cookieName(request)}=${token}; ${attributes}; Max-Age=${durationMs / 1_000}`
+}
 
-function cookieName(port: number): string {
-  return `evroute-${port}`
+function cookieName({ socket }: BrowserRequest): string {
+  return `evroute-${socket.localPort ?? 0}`
 }
 
 /** Returns the token in the cookie of a request, or an empty string. */
-function tokenOf({ cookie = '' }: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
-  const prefix = `${cookieName(port)}=`
-  const found = cookie.split(';').find((part) => part.trim().startsWith(prefix))
+function tokenOf(request: BrowserRequest): string {
+  const prefix = `${cookieName(request)}=`
+  const found = request.headers.cookie?.split(';').find((part) => part.trim().startsWith(prefix))
   return found?.trim().slice(prefix.length) ?? ''
 }
 

@@ -69,7 +69,7 @@ export class WaitApi {
     const { sessions } = this.#inspected
     const token = query.get('token')
     if (sessions === undefined || token === null || request.method === 'POST') return false
-    const cookie = sessions.useLink(token, portOf(request))
+    const cookie = sessions.useLink(token, request)
     if (cookie === undefined) return false
     response.writeHead(303, { 'set-cookie': cookie, location: apiPrefix }).end()
     return true
@@ -109,17 +109,13 @@ export class WaitApi {
   }
 }
 
-function portOf({ socket }: IncomingMessage): number {
-  return socket.localPort ?? 0
-}
-
 function foreignAnswer(
   request: IncomingMessage,
   { sessions, isToken }: Inspected,
 ): HttpAnswer | undefined {
   const { headers, url } = request
   if (isToken?.(headers.authorization) === true) return undefined
-  if (sessions?.isOpen(headers, portOf(request)) === true) {
+  if (sessions?.isOpen(request) === true) {
     return isForeignOrigin(headers, url) ? foreignOrigin : undefined
   }
   // Check the address too, because the client can send any Host.

@@ -12,7 +12,7 @@ async function startPage(settings: AdminSettings = {}) {
   const admin = await startAdmin({ clock, ...settings, options: { sessions, ...settings.options } })
   const page = `${admin.url}/_evroute`
   const { port, url } = admin
-  const cookie = sessions.open(port).split(';')[0]!
+  const cookie = sessions.open({ headers: {}, socket: { localPort: port } }).split(';')[0]!
   const json = { 'content-type': 'application/json' }
   const own = { cookie, origin: url, ...json }
   const get = (path: string, headers: Readonly<Record<string, string>> = { cookie }) =>
@@ -53,6 +53,19 @@ describe('signing in', () => {
     expect(await act('/sign-out', {}, { ...own, cookie })).toMatchObject({ status: 204 })
     expect(await get('/v1/ledger', { cookie })).toMatchObject({ status: 401 })
   })
+})
+
+test('wrong tokens and links are logged with their client, and counted', async () => {
+  const { act, get, own, url, metrics, warnings } = await startPage()
+  await act('/sign-in', { token: 'wrong' }, own)
+  await get('/sign-in?token=wrong', {})
+  await ask(`${url}/v1/ledger`, { hasToken: false, headers: { authorization: 'Bearer wrong' } })
+  await ask(`${url}/v1/ledger`, { hasToken: false })
+  await ask(`${url}/v1/ledger`)
+  expect(await metrics.text()).toContain('\nevroute_admin_wrong_tokens_total 3\n')
+  const message = 'a wrong token or link for the admin API was refused'
+  const warning = { message, client: '127.0.0.1' }
+  expect(warnings).toMatchObject([warning, warning, warning])
 })
 
 /** Every path that changes something. */

@@ -131,6 +131,11 @@ export class Metrics implements Observer {
     this.#counters.discarded.inc({}, deliveries)
   }
 
+  /** Counts a wrong token or link for the admin API or the page. */
+  wrongToken(): void {
+    this.#counters.wrongTokens.inc({})
+  }
+
   request({ destinationId, url, outcome, status, error, durationMs }: RequestRecord): void {
     const destination = destinationId
     this.#counters.requests.inc({ destination, outcome })
@@ -289,6 +294,11 @@ function countersIn(registry: Registry) {
     discarded: counter(
       'evroute_deliveries_discarded_total',
       'Pending deliveries that were discarded through the admin API or the page.',
+      [],
+    ),
+    wrongTokens: counter(
+      'evroute_admin_wrong_tokens_total',
+      'Wrong tokens and used or expired links that the admin API and the page refused.',
       [],
     ),
     reloads: counter(
