@@ -3,11 +3,11 @@ import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
-// Some 40,000 round trips take many times longer on a busy machine.
+// Some 20,000 round trips take many times longer on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const databases = new PostgresDatabases()
 
 deliveryStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()), {
-  modelRuns: 40,
+  modelRuns: 20,
 })

@@ -4,7 +4,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ListedMembers } from '../../../src/store/audiences/syncs.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { audienceStoreSuite } from '../../conformance/audience-store.ts'
 import {
   AudiencesUnderTest,
   inOrder,
@@ -14,8 +13,6 @@ import {
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
 import { newPath } from './store-calls.ts'
-
-audienceStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
 
 /** Opens the audiences of a file, which is closed when the test ends. */
 async function opened(path: string): Promise<AudiencesUnderTest> {

@@ -5,22 +5,9 @@ import type { EraseResult } from '../../../src/privacy/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import { eventAbout, notificationAbout } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
-import { findInSqlite } from '../../support/find-text.ts'
 import { claim, newPath } from './store-calls.ts'
-
-let suitePath = ''
-
-regulationStoreSuite(
-  'SqliteStore',
-  async () => {
-    suitePath = await newPath()
-    return SqliteStore.open(suitePath)
-  },
-  (text) => findInSqlite(suitePath, text),
-)
 
 describe('regulations in a file', () => {
   let path = ''

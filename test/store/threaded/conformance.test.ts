@@ -14,6 +14,7 @@ async function open(): Promise<Store> {
   return openThreadedStore(path, startSharedThread)
 }
 
+// Here the engine of SQLite uses a file, in a thread. In sqlite/memory.test.ts, it uses memory, in this thread.
 deliveryStoreSuite('ThreadedStore', open, { modelRuns: 20 })
 audienceStoreSuite('ThreadedStore', open)
 regulationStoreSuite('ThreadedStore', open, (text) => findInSqlite(path, text))
