@@ -226,6 +226,7 @@ describe('main', () => {
       'model',
       'router',
       'runtime',
+      'threads',
       'webhook',
     ])
   })
