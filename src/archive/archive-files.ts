@@ -39,7 +39,10 @@ export function cannotWrite(path: string, cause: unknown): EvrouteError {
   })
 }
 
-/** The file with the id, which moves with the folder. No source's folder has a dot in its name. */
+/**
+ * The file that holds the archive's id, so that the id moves with the folder. No folder of a source has this name,
+ * because their names have no dot.
+ */
 const fileName = '.evroute-archive'
 
 /** Returns the id of the archive in a folder, or stores a new one. Throws `cannot_write_file`. */

@@ -14,7 +14,6 @@ export interface AudienceFields extends AudienceRecord {
   readonly class: Audience['computationClass']
   readonly computationId: string
   readonly source: string
-  /** Number of members. */
   readonly members: number
   readonly createdAt: string | null
   /** When the last complete sync ended; null if none has. */

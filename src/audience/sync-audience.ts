@@ -5,7 +5,7 @@ import { MemberFields, type MemberColumns } from './member-fields.ts'
 import { MemberList, type MemberListOptions } from './member-list.ts'
 import { noSyncCounts, type SyncCounts } from './sync-listener.ts'
 
-/** What a sync needs. */
+/** The audience to sync, and the rows and columns that list its members. */
 export interface SyncOptions extends SyncMeans {
   readonly audience: NewAudience
   readonly rows: AsyncIterable<readonly TableRow[]>

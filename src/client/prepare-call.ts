@@ -82,7 +82,7 @@ function complete(
   // The `sentAt` of an imported row belongs to an earlier request.
   draft.sentAt = undefined
   if (isUnreadable(timestamp) && parseTimestamp(draft['originalTimestamp']) === undefined) {
-    return { code: 'wrong_type', message: 'timestamp must be a date or an ISO 8601 text' }
+    return { code: 'wrong_type', message: 'timestamp must be a Date or an ISO 8601 string' }
   }
   draft.context = contextWithLibrary(draft.context)
   if (draft.type === 'page' && isJsonObject(draft['traits'])) {

@@ -68,7 +68,7 @@ export type BreakerChange =
 export interface SharedBreaker {
   /** How long to send no request; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** After `openMs`, this process leaves the probe to other processes for this time. */
+  /** How much longer than `openMs` this process waits, so that other processes can send the probe first. */
   readonly graceMs: number
   /**
    * The rank of the process that sent the news. If two processes find the endpoint down at the same time, the

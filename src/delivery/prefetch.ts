@@ -28,7 +28,7 @@ export class Prefetch {
   readonly #leases = new WeakMap<LeasedDelivery, UsableLease>()
   #taken = 0
 
-  /** @param max - maximum number of deliveries that are leased, or on their way, and have not started */
+  /** @param max - maximum number of deliveries that have not started: those that are leased, and those about to arrive */
   constructor(max: number) {
     this.#max = max
   }

@@ -24,7 +24,7 @@ import type { CaseVerdict } from './verdict.ts'
 /** Explains some of the wrong verdicts. */
 type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 
-/** Explains every wrong verdict of a check, with the most serious mistakes first. Pure. */
+/** Explains every case that the handler got wrong, the most serious mistakes first. Pure. */
 export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly HandlerFinding[] {
   const evidence = new Evidence(verdicts)
   return Object.freeze(rules.flatMap((rule) => rule(evidence)))

@@ -32,7 +32,7 @@ export function ShownNotice({
   )
 }
 
-/** A notice. Its time does not run while the pointer or the focus is on it. */
+/** A notice. Its timer stops while the pointer or the focus is on it, and starts over afterwards. */
 function Box({
   shown: { text, isProblem, offer },
   close,

@@ -1,6 +1,6 @@
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 
-/** About how many bytes of webhooks may wait for the store. */
+/** Limit on the bytes of webhooks that wait for the store. The batch that reaches it may exceed it. */
 const bytesMax = 16 * 1024 * 1024
 
 /** Counts the bytes of webhooks that wait for the store to add them. */

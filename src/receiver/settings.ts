@@ -60,7 +60,7 @@ export interface ReceiverOptions {
   readonly passesOn?: boolean | undefined
   /** Headers to set on forwarded requests; they replace headers of the same name. */
   readonly forwardHeaders?: Readonly<Record<string, string>> | undefined
-  /** Accepts any certificate of a target, even a self-signed one; default false. */
+  /** Accepts any certificate from a target, even a self-signed one; default false. */
   readonly forwardInsecure?: boolean | undefined
   /** Which requests to forward, as a match such as `type:track`; default all. */
   readonly forwardFilter?: string | undefined

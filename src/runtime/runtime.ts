@@ -3,7 +3,7 @@ import { logFromEnvironment, type Log } from './log.ts'
 import { silentObserver, type Observer } from './observer.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
-/** The clock, randomness, ids and log that rooms are given, so that they use no globals. */
+/** The clock, randomness, ids and log that all code is given, so that it uses no globals. */
 export interface Runtime {
   readonly clock: Clock
   /** Returns a number from 0 up to, but not including, 1. */

@@ -113,7 +113,7 @@ describe('prepareCall', () => {
       expect(prepare({ ...call, timestamp }, 'identify')).toEqual({
         kind: 'refused',
         code: 'wrong_type',
-        message: 'timestamp must be a date or an ISO 8601 text',
+        message: 'timestamp must be a Date or an ISO 8601 string',
       })
     }
     expect(sent({ ...call, timestamp: null }, 'identify')).toMatchObject({ timestamp: now })

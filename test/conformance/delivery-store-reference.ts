@@ -232,7 +232,7 @@ export class Reference {
   }
 }
 
-/** Returns the state that the log shows. */
+/** Returns the state in the delivery log, which shows waiting and leased deliveries as pending. */
 export function loggedState({ state }: KnownDelivery): 'pending' | keyof EndedCounts {
   return state === 'waiting' || state === 'leased' ? 'pending' : state
 }

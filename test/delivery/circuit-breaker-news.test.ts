@@ -36,7 +36,7 @@ describe('news from another process', () => {
     expect(ask('failure')).toMatchObject({ kind: 'reopened', openMs: minuteMs })
   })
 
-  test('after an own success makes only the next failure open a breaker', () => {
+  test('after a success in this process makes only the next failure open a breaker', () => {
     ask('success')
     expect(breaker.follow(down, nowMs)).toBeUndefined()
     expect(breaker.state).toBe('closed')
@@ -47,7 +47,7 @@ describe('news from another process', () => {
     expect(ask('failure')).toMatchObject({ kind: 'opened', openMs: 30 * secondMs })
   })
 
-  test('opens a breaker once the last own success is older than the window', () => {
+  test('opens a breaker once the last success in this process is older than the window', () => {
     ask('success')
     nowMs += minuteMs
     expect(breaker.follow(down, nowMs)).toMatchObject({ kind: 'opened' })
@@ -79,7 +79,7 @@ describe('news from another process', () => {
     expect(breaker.follow({ ...high, openMs: minuteMs }, nowMs)).toMatchObject({ kind: 'reopened' })
   })
 
-  test('changes nothing during an own probe', () => {
+  test('changes nothing while this process is probing', () => {
     for (let failures = 0; failures < 10; failures++) ask('failure')
     nowMs = breaker.probeAtMs(nowMs, 'first')!
     const probe = breaker.start(nowMs, 'first')!

@@ -49,7 +49,7 @@ describe('AnswerHandler', () => {
     expect(outcomes).toEqual([reason])
   })
 
-  test('aborts a request that waits for a connection, immediately and when it gets one', () => {
+  test('ends an aborted request at once while it waits for a connection, and aborts the connection that it then gets', () => {
     const { handler, controller, outcomes, reasons } = dispatched()
     handler.abort(reason)
     expect(outcomes).toEqual([reason])

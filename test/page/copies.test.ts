@@ -93,7 +93,7 @@ test.skipIf(process.platform === 'win32').each([
     { version: 1, type: 'alias', 'Previous ID': 'a_1', 'User ID': 'u_1' },
     { previousId: 'a_1', userId: 'u_1', 'Previous ID': undefined, 'User ID': undefined },
   ],
-])('the send command has the call of %j', async (body, changed) => {
+])('the send command contains the call that leads to the webhook %j', async (body, changed) => {
   const { record, url } = await recordOf(body)
   const command = sendCommand(record, url)
   expect(command).toContain(`--to '${url}/hook' --secret env:EVROUTE_SECRET`)

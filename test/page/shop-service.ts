@@ -7,8 +7,8 @@ const minutes = 40
 const writeKey = 'wk_example'
 
 /**
- * Starts the service of a fictional shop that has worked for a while: one endpoint accepts webhooks, one now
- * answers 503.
+ * Starts the service of a fictional shop, with 40 minutes of traffic: one endpoint accepts every webhook, the other
+ * has answered 503 for the last two minutes.
  */
 export async function openShop(): Promise<AsyncDisposable & Pick<Service, 'signInLink'>> {
   const crm = new Receiver()

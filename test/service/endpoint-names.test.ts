@@ -19,7 +19,7 @@ function resolveName(name: string): Promise<readonly LookupAddress[]> {
     : Promise.resolve([{ address, family: 4 }])
 }
 
-/** The configuration of a destination for each list of host names. */
+/** Makes a configuration with a destination for each list of host names. */
 function configured(hosts: readonly (readonly string[])[], changes: object = {}) {
   const destinations = hosts.map((names, index) => ({
     id: `crm_${index}`,

@@ -68,7 +68,7 @@ async function archived(folder: string): Promise<number> {
   return texts.join('').split('"u_1"').length - 1
 }
 
-test('a deletion waits for the archive of a stopped process, and names it', async () => {
+test('a deletion waits for the archive of a stopped process, and lists that archive', async () => {
   const { start } = await installation()
   const one = await start('ingest')
   const other = await start('deliver')

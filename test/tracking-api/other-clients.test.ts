@@ -115,7 +115,7 @@ describe('a source with a type', () => {
 describe('Retry-After in an answer', () => {
   const batch = JSON.stringify({ batch: Array.from({ length: 9 }, () => track) })
 
-  test('is duplicated for browsers in the header that their older libraries read, in seconds', async () => {
+  test('is also sent in X-RateLimit-Reset, in seconds, which older browser libraries read', async () => {
     const { url } = await startApi()
     const headers = { ...basic(slowWriteKey), origin }
     await send(url, { headers, body: batch })

@@ -14,7 +14,7 @@ export interface Workbench {
   readonly access: TargetValues
 }
 
-/** A tool of the server. */
+/** A tool that `evroute mcp` offers to a coding agent. */
 export interface AgentTool {
   readonly name: string
   readonly description: string

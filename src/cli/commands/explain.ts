@@ -24,7 +24,7 @@ export const addExplainCommand = command({
   name: 'explain',
   summary: 'show what would happen to calls',
   description: 'Prints whether each call would be sent, why, and the exact signed webhook.',
-  arguments: [['<file>', 'calls as `send --file` reads them, - for stdin']],
+  arguments: [['<file>', 'calls that `send --file` can read, - for stdin']],
   options,
   after: `Examples:
   evroute explain call.json

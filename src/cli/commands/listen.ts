@@ -49,8 +49,8 @@ const options = {
       'time limit for the answer, 0 for none [5s]',
       (text) => (text === '0' ? 0 : durationUpTo(forwardTimeoutMsMax)(text)),
     ),
-    forwardInsecure: flag('--insecure', 'accept any certificate of --forward-to'),
-    program: option('--on-event <program>', 'run a program for each request, on its stdin'),
+    forwardInsecure: flag('--insecure', 'accept any certificate from --forward-to'),
+    program: option('--on-event <program>', 'run a program per request, its record on stdin'),
     allowUnverified: flag('--allow-unverified', 'pass on unverified requests too'),
   }),
   ...inGroup('How long:', {

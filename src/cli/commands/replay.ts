@@ -21,11 +21,7 @@ const options = {
       'only rows since: 2026-11-20, or 2h for 2 hours ago',
       momentFlag,
     ),
-    untilMs: option(
-      '--until <time>',
-      'only rows before this moment, in the same forms',
-      momentFlag,
-    ),
+    untilMs: option('--until <time>', 'only rows before; same formats as --since', momentFlag),
     ratePerSecond: option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag),
   }),
   ...inGroup('Captures:', {
@@ -42,7 +38,7 @@ export const addReplayCommand = command({
   name: 'replay',
   summary: 'send the calls in files again',
   description: 'Imports history: sends the calls or captured webhooks in the given files.',
-  arguments: [['<file...>', 'files as `send --file` reads them, or captures; - for stdin']],
+  arguments: [['<file...>', 'files that `send --file` can read, or captures; - for stdin']],
   options,
   after: `Examples:
   evroute replay history.ndjson.gz --to https://example.com/hook --secret @key

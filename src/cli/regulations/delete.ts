@@ -142,7 +142,7 @@ function noteInterruption(
   const regulations = countOf(stored, 'regulation is', 'regulations are')
   const again =
     stored > 0 && effectsOf(type).notifies
-      ? '. Running the command again notifies destinations twice about the users in them'
+      ? '. Running the command again notifies destinations twice about the users in those regulations'
       : ''
-  report.note(`Interrupted: ${regulations} stored, which do not contain all users${again}`)
+  report.note(`Interrupted: ${regulations} stored, but some users are in none of them${again}`)
 }

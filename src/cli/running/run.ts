@@ -63,7 +63,7 @@ async function readOptions(values: RunValues, [program, ...args]: readonly strin
   if (program === undefined) {
     throw usageError(
       'No command given',
-      `Put it behind --, as in: ${programName(io)} run -- npm test`,
+      `Put it after --, as in: ${programName(io)} run -- npm test`,
     )
   }
   if (values.json) {

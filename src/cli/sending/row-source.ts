@@ -29,7 +29,7 @@ export interface RowGroup {
 export interface RowSource extends AsyncIterable<RowGroup> {
   /** The number of rows that were not selected so far; undefined if the command selects none. */
   readonly skipped?: number
-  /** Estimates the number of all rows from the number of parsed rows; undefined if it is unknown. */
+  /** Estimates the total number of rows from how many were parsed; undefined if it cannot. */
   total(parsed: number): number | undefined
 }
 

@@ -347,7 +347,7 @@ async function openOutlet(
   if (dryRun) return dryOutlet({ ...parts, target, planned })
   switch (target.kind) {
     case 'configured':
-      throw new Error('Calls are only planned for the destinations of a configuration')
+      throw new Error('Calls to the destinations of a configuration can only be planned, not sent')
     case 'webhooks': {
       const { openWebhookOutlet } = await import('./webhook-outlet.ts')
       return openWebhookOutlet({ ...parts, target })

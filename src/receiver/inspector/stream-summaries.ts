@@ -16,7 +16,7 @@ const quietFrameMs = 40
 const crowdedFrameMs = 100
 /** A message with at least this many requests begins a burst. */
 const crowdedMin = 20
-/** Number of requests that are sent without waiting any longer, because a receiver keeps only 1,000 by default. */
+/** A message is sent at once when this many requests wait, because a receiver keeps only 1,000 by default. */
 const waitingMax = 900
 /** Maximum summaries in a message for a client that samples: more than most screens show. */
 const sampleMax = 30

@@ -47,7 +47,7 @@ export function newStreams(notifications: readonly NewEvent[]): readonly Notific
   return [...streams.values()]
 }
 
-/** Reads stored streams. */
+/** Parses the stored counts of a regulation's notifications. */
 export function streamsOf(json: string): readonly NotificationStream[] {
   return JSON.parse(json) as readonly NotificationStream[]
 }

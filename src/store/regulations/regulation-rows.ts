@@ -29,7 +29,7 @@ interface RegulationRow extends NotificationColumns {
   readonly archives_left: string | null
 }
 
-/** Reads regulations. */
+/** Finds and lists regulations, with their users and the archives that they wait for. */
 export class RegulationRows implements RegulationReader {
   readonly #database: SqlDatabase
 

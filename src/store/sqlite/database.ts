@@ -27,7 +27,7 @@ export interface Statement {
 export interface Database {
   /** Runs statements that take no values and return no rows. */
   exec(sql: string): void
-  /** Compiles a statement. */
+  /** Compiles a statement, which can then run any number of times. */
   prepare(sql: string): Statement
   /** Adds a function that statements can call. */
   function(name: string, compute: (...values: (string | null)[]) => string): void

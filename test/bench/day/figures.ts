@@ -4,7 +4,7 @@ import type { TrafficFigures } from './traffic.ts'
 export interface Moment {
   /** The time since that moment. */
   readonly elapsedMs: () => number
-  /** Traffic since the previous moment. */
+  /** Traffic since the previous measurement. */
   readonly traffic: TrafficFigures
   /** The server's counters so far. */
   readonly server: ServerFigures

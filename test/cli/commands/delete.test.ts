@@ -91,7 +91,7 @@ describe('delete', () => {
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stderr).toMatch(
-      /Interrupted: .* stored, which do not contain all users\. Running the command again notifies destinations twice about the users in them/,
+      /Interrupted: .* stored, but some users are in none of them\. Running the command again notifies destinations twice about the users in those regulations/,
     )
   })
 

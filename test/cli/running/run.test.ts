@@ -55,7 +55,7 @@ describe('run', () => {
       [`${import.meta.filename}/x`],
       `Cannot run ${import.meta.filename}/x: there is no such program`,
     ],
-    [[], 'No command given. Put it behind --'],
+    [[], 'No command given. Put it after --'],
   ])('ends with 2 if the command cannot be run: %s', async (command, message) => {
     const { code, stderr } = await run(['run', '--', ...command], { env: { PATH } })
     expect(stderr).toContain(message)
