@@ -106,7 +106,7 @@ function contextWithLibrary(context: unknown): unknown {
   return (context['library'] ?? null) === null ? { ...context, library } : context
 }
 
-/** Returns an id as a string. A number that parsing has rounded stays a number, so that intake can warn about it. */
+/** Returns an id as a string. A number that parsing has rounded stays a number, which the check refuses. */
 function idOf(id: unknown): string | number | undefined {
   if (typeof id === 'number') return isRounded(id) ? id : String(id)
   return typeof id === 'string' && id !== '' ? id : undefined

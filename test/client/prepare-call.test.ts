@@ -31,9 +31,12 @@ describe('prepareCall of an imported row', () => {
     expect(sent({ ...row, sentAt: '2025-12-24T18:00:01.000Z' })).not.toHaveProperty('sentAt')
   })
 
-  test('turns numeric ids into text, except rounded ones, which intake warns about', () => {
+  test('turns numeric ids into text, and refuses rounded ones', () => {
     expect(sent({ ...row, userId: 42 })).toMatchObject({ userId: '42' })
-    expect(sent({ ...row, userId: 2 ** 60 })).toMatchObject({ userId: 2 ** 60 })
+    expect(prepare({ ...row, userId: 2 ** 60 })).toMatchObject({
+      kind: 'refused',
+      code: 'wrong_type',
+    })
   })
 })
 
