@@ -111,7 +111,7 @@ export class Client {
     return this.#enqueue(call, 'track')
   }
 
-  /** Records that a user saw a page. `traits` is sent as `properties`. */
+  /** Records that a user saw a page. `traits` is another name for `properties`, as in Segment's client for Go. */
   page(call: PageCall): EnqueueResult {
     return this.#enqueue(call, 'page')
   }

@@ -4,9 +4,9 @@ import type { JsonObject } from './json.ts'
 export interface CallBody {
   /** Always 1. */
   readonly version: 1
-  /** The user's id; absent when only an anonymous id is known. */
+  /** The user's id; absent if the call has none. */
   readonly userId?: string
-  /** The id of a user without a userId. */
+  /** The anonymous id; absent if the call has none. A call can have both ids. */
   readonly anonymousId?: string
   /** Context of the call, such as the device, the page and the IP address. */
   readonly context: JsonObject
