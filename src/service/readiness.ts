@@ -53,7 +53,7 @@ export class Readiness {
     this.#checkedAtMs = -Infinity
   }
 
-  /** Records that the store failed for good. */
+  /** Records that the store or a sender thread failed for good. */
   failed(): void {
     this.#hasFailed = true
   }
@@ -67,7 +67,7 @@ export class Readiness {
   async reasons(): Promise<readonly string[]> {
     const { role, hindrance } = this.#options
     if (this.#isClosing) return ['The service is closing']
-    if (this.#hasFailed) return ['The store failed: nothing is delivered any more']
+    if (this.#hasFailed) return ['Delivery has failed: nothing is sent any more']
     if (role !== 'deliver' && this.#isRecent(this.#refusedAtMs, refusedMs)) {
       return ['The store or an archive does not accept events']
     }

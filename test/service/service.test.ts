@@ -95,7 +95,7 @@ describe('a service', () => {
     await expect.poll(() => running.failures).toMatchObject([{ code: 'store_unusable' }])
     expect(await running.ready()).toEqual({
       status: 503,
-      body: { status: 'not_ready', reasons: ['The store failed: nothing is delivered any more'] },
+      body: { status: 'not_ready', reasons: ['Delivery has failed: nothing is sent any more'] },
     })
     expect(await running.track('m_2')).toMatchObject(refusedAs(503, 'store_unavailable'))
   })
