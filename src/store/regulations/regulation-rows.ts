@@ -57,7 +57,11 @@ export class RegulationRows implements RegulationReader {
     return this.#database.read(() => this.regulations(end))
   }
 
-  /** @param end - the end of a SELECT from regulations */
+  /**
+   * Reads regulations.
+   *
+   * @param end - the end of a SELECT from regulations
+   */
   protected *regulations(end: Sql): Script<readonly Regulation[]> {
     const { dialect } = this.#database
     const rows = yield* rowsOf<RegulationRow>(sql`

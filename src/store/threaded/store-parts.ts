@@ -13,6 +13,7 @@ export interface StoreParts {
     readonly openStore: (path: string) => Promise<void>
     /** Opens a file for reading while another thread delivers from it: it becomes the part `log`. */
     readonly openLog: (path: string) => Promise<void>
+    /** Closes what is open. */
     readonly close: () => Promise<void>
   }
   readonly store: SqliteStore

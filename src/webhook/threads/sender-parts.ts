@@ -34,10 +34,13 @@ export interface SenderParts {
       readonly number: number
       readonly options: ThreadSenderOptions
     }) => Promise<void>
+    /** Ends the thread's work. Requests in flight are interrupted. */
     readonly close: () => Promise<void>
   }
   [sender: number]: {
+    /** Sends a webhook. */
     readonly post: (webhook: ThreadWebhook) => Promise<RequestResult>
+    /** Closes the sender, which forgets its number. */
     readonly close: () => Promise<void>
   }
 }
