@@ -16,7 +16,7 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
   router.get('/sign-in', (request, response) => {
     const { token } = request.query
     const cookie = typeof token === 'string' ? sessions.useLink(token, request) : undefined
-    if (cookie === undefined) noteWrongToken(request, options)
+    if (cookie === undefined && token !== undefined) noteWrongToken(request, options)
     send(response, cookie === undefined ? redirect('./?link=refused') : redirect('./', cookie))
   })
   router.post('/sign-in', signInHandler(options))

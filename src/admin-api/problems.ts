@@ -79,12 +79,15 @@ function lossProblems(
   losses: Pick<RecentLosses, 'of'>,
 ): readonly Problem[] {
   const lost = losses.of(id)
-  // They may all have been retried since then. A lasting fault of an endpoint is a problem of its own.
-  if (lost === undefined || ledger.failed + ledger.expired === 0) return []
-  const { deliveries, reason, sinceMs } = lost
-  if (endpoints.some(({ faults }) => faults.some((fault) => fault.reason === reason))) return []
+  if (lost === undefined) return []
+  const { reasons, sinceMs } = lost
+  // Some may have been retried since then.
+  const deliveries = Math.min(lost.deliveries, ledger.failed + ledger.expired)
+  // A lasting fault of an endpoint is a problem of its own.
+  const faults = new Set(endpoints.flatMap((each) => each.faults.map(({ reason }) => reason)))
+  if (deliveries === 0 || reasons.every((reason) => faults.has(reason))) return []
   const count = deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`
-  const cause = reason.split(', ').map(failureText).join(', ')
+  const cause = reasons.map(failureText).join(', ')
   return [
     {
       text: `${count} failed or expired: ${cause}.`,

@@ -81,7 +81,8 @@ function complete(
   if (timestamp === '') draft.timestamp = formatTimestamp(clock.nowMs())
   // The `sentAt` of an imported row belongs to an earlier request.
   draft.sentAt = undefined
-  if (isUnreadable(timestamp) && parseTimestamp(draft['originalTimestamp']) === undefined) {
+  // Intake would replace an unreadable time by the current one, which falsifies history.
+  if (timestamp !== '' && parseTimestamp(timestamp) === undefined) {
     return { code: 'wrong_type', message: 'timestamp must be a Date or an ISO 8601 string' }
   }
   draft.context = contextWithLibrary(draft.context)
@@ -90,15 +91,6 @@ function complete(
     draft['traits'] = undefined
   }
   return undefined
-}
-
-/** Whether a timestamp has no known format. Intake would replace it by the current time, which falsifies history. */
-function isUnreadable(timestamp: unknown): boolean {
-  if (timestamp instanceof Date) return Number.isNaN(timestamp.getTime())
-  if (typeof timestamp === 'number') return true
-  return (
-    typeof timestamp === 'string' && timestamp !== '' && parseTimestamp(timestamp) === undefined
-  )
 }
 
 function contextWithLibrary(context: unknown): unknown {

@@ -109,7 +109,7 @@ export class EndpointFaults {
     const fields = { destinationId, url: hiddenEndpoint(url), reason, messageId }
     log.warn(
       'webhooks to an endpoint are failing and are not retried; correct the endpoint or its URL, then run ' +
-        '`evroute deliveries retry --state failed`',
+        '`evroute deliveries retry --state failed --destination <id>`',
       fields,
     )
     this.#look ??= clock.schedule(lookMs, () => this.#lookAgain())

@@ -132,7 +132,8 @@ export class Retention {
     for (const { reason, destinationId: destination, deliveries } of counts) {
       const fields = { reason, destination, deliveries }
       this.#runtime.log.warn(
-        'deliveries expired while they were waiting; send them again with `evroute deliveries retry --state expired`',
+        'deliveries expired while they were waiting; send them again with ' +
+          '`evroute deliveries retry --state expired --destination <id>`',
         fields,
       )
     }

@@ -37,11 +37,11 @@ export function isForeignOrigin(headers: PageHeaders, url = ''): boolean {
   return site !== 'none' && site !== 'same-origin' && !isLinkToPage(headers, url)
 }
 
-/** Whether a person followed a link to the page or signs in by a link. The page that has the link can't read the answer. */
+/** Whether a person followed a link to the page, to sign in, or to the health. The page that has the link can't read the answer. */
 function isLinkToPage(headers: PageHeaders, url: string): boolean {
   const isTopLevel =
     headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
-  return isTopLevel && /^\/(?:_evroute\/(?:sign-in)?)?(?:\?|$)/.test(url)
+  return isTopLevel && /^\/(?:_evroute\/(?:sign-in)?|healthz|readyz)?(?:\?|$)/.test(url)
 }
 
 /** Whether an address to listen on, or its host name, can be reached only from this machine. */

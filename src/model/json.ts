@@ -60,10 +60,7 @@ const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 /** Escapes the characters of a JSON text that control terminals or end lines. The parsed value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(steering, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
+    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 }
 

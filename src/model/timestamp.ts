@@ -1,6 +1,6 @@
 /** A date, or a date and time with any number of fraction digits. A missing zone means UTC. */
 const shape =
-  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
 
 /** The form that `toISOString` writes and nearly every client sends. `Date.parse` reads it reliably. */
 const commonShape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
@@ -42,7 +42,7 @@ export function hasFourDigitYear(instantMs: number): boolean {
 }
 
 function offsetMs(zone: string | undefined): number {
-  if (zone === undefined || zone.toUpperCase() === 'Z') return 0
+  if (zone === undefined || /^[zu]/i.test(zone)) return 0
   const digits = zone.slice(1).replace(':', '')
   const minutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2) || '0')
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000

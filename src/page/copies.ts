@@ -34,7 +34,7 @@ function quoted(text: string): string {
 function bytesWord(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return quoted(text)
   const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
-  return `"$(printf ${quoted(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
+  return `"$(printf -- ${quoted(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
 }
 
 /** Fields that a test does not expect, because evroute sets them and they are different in each run. */

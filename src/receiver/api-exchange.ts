@@ -13,8 +13,8 @@ const proxyHeader = /^(?:via|cdn-loop|(?:x-)?forwarded(?:-.+)?|.+-(?:real|client
 
 /**
  * Whether a request comes from this machine: over a loopback address, and not through a proxy or an HTTP tunnel, which
- * can act for a different machine. Without further settings, nginx adds no header but speaks HTTP/1.0. A TCP tunnel
- * leaves no trace.
+ * can act for a different machine. Without further settings, nginx before 1.29.7 adds no header but speaks HTTP/1.0.
+ * Newer ones and TCP tunnels leave no trace.
  */
 export function isLocalRequest({
   headers,

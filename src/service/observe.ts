@@ -43,8 +43,8 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
 /** Logs an expired delivery. The log combines the lines of a destination, because an outage can make thousands. */
 function logExpired({ destinationId, messageId, reason }: SettledDelivery, log: Log): void {
   log.warn(
-    'a delivery expired: its retries ended without success; list such deliveries with ' +
-      '`evroute deliveries --state expired`, and send them again with `evroute deliveries retry --state expired`',
+    'a delivery expired: its retries ended without success; once the endpoint works again, send it with ' +
+      '`evroute deliveries retry --state expired --destination <id>`',
     { destinationId, messageId, error: reason },
   )
 }

@@ -29,7 +29,7 @@ export interface Answering {
 }
 
 /**
- * Runs the calls of another thread in their order, and answers each when its method has ended.
+ * Starts the calls of another thread in their order, and answers each when its method has ended.
  *
  * @param port - receives the calls
  * @returns a function that sends a notice at once, after earlier answers
@@ -45,7 +45,9 @@ export function answerCalls(
   const objects = parts as Readonly<Record<string | number, Methods>>
   const answer = async ({ call, part, method, argument }: ThreadCall): Promise<void> => {
     try {
-      answers.say({ call, result: await objects[part]?.[method]?.(argument) })
+      const object = objects[part]
+      if (object?.[method] === undefined) throw new Error(`This thread has no ${part}.${method}`)
+      answers.say({ call, result: await object[method](argument) })
     } catch (error) {
       answers.say({ call, error: thrownError(error) })
     }

@@ -155,7 +155,9 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
   }
 
   #end(end: string, cause?: unknown): void {
-    this.#death ??= this.#owner.deathError(end, cause)
+    // The end of a closed thread is expected, even if a call is still open.
+    this.#death ??=
+      this.#closed === undefined ? this.#owner.deathError(end, cause) : this.#owner.closedError()
     for (const { reject } of this.#waiting.values()) reject(this.#death)
     this.#waiting.clear()
   }

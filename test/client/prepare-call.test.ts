@@ -112,6 +112,8 @@ describe('prepareCall', () => {
       '01/02/2024',
       '1704067200',
       1_704_067_200,
+      { value: '2024-01-01' },
+      true,
     ]) {
       expect(prepare({ ...call, timestamp }, 'identify')).toEqual({
         kind: 'refused',

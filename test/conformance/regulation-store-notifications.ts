@@ -69,6 +69,19 @@ function erased(tested: RegulationsUnderTest): void {
     expect(await tested.retry()).toBe(1)
   })
 
+  test('is erased if it is retried and delivered just before the end', async () => {
+    const id = await create(tested, 'u_1')
+    await tested.settle(ended('failed', await tested.claimOne('crm')))
+    expect(await tested.erase(id)).toBe('nothing')
+    await tested.retry()
+    const delivery = await tested.claimOne('crm', { lane: 'manual' })
+    await tested.settle(delivered(delivery))
+    expect(await tested.all.regulations.finish({ id, nowMs })).toBe(false)
+    expect(await tested.erase(id)).toBe('nothing')
+    expect(await tested.story(delivery)).toMatchObject({ userId: null, body: '' })
+    expect(await tested.all.regulations.finish({ id, nowMs })).toBe(true)
+  })
+
   test('that is retried just before the end is waited for and erased', async () => {
     const id = await create(tested, 'u_1')
     await tested.settle(ended('failed', await tested.claimOne('crm')))
@@ -127,6 +140,7 @@ function counted(tested: RegulationsUnderTest): void {
     const id = await create(tested, 'u_1', 'u_2')
     const [first, second] = await tested.claim('crm')
     await tested.settle(delivered(first!), ended('failed', second!))
+    await tested.erase(id)
     expect(await tested.all.regulations.finish({ id, nowMs: nowMs + 7 })).toBe(true)
     await tested.purge({ deliveredBeforeMs: nowMs + 1, failedBeforeMs: nowMs + 1 })
     expect(await tested.regulation(id)).toMatchObject({

@@ -9,7 +9,7 @@ const url = 'https://u:p@example.com/hook?key=no-secret'
 const shown = { destinationId: 'crm', url: hiddenEndpoint(url) }
 const begins =
   'webhooks to an endpoint are failing and are not retried; correct the endpoint or its URL, then run ' +
-  '`evroute deliveries retry --state failed`'
+  '`evroute deliveries retry --state failed --destination <id>`'
 const ends = 'webhooks to an endpoint no longer fail this way'
 const minuteMs = 60_000
 

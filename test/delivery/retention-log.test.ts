@@ -21,7 +21,8 @@ test('a purge logs the number of expired deliveries for each destination and rea
   await expect.poll(() => warnings).toHaveLength(3)
   await retention.stop()
   const message =
-    'deliveries expired while they were waiting; send them again with `evroute deliveries retry --state expired`'
+    'deliveries expired while they were waiting; send them again with ' +
+    '`evroute deliveries retry --state expired --destination <id>`'
   expect(warnings).toEqual([
     { message, reason: 'abandoned', destination: 'crm', deliveries: 5 },
     { message, reason: 'abandoned', destination: 'mail', deliveries: 1 },

@@ -96,7 +96,7 @@ describe('an agent', () => {
     expect(await refusal(client, 'read_webhooks', { receiver })).toContain('Start one with')
   })
 
-  test.each(['@/etc/hosts', '@../secret', 'env:PATH'])(
+  test.each(['@/etc/hosts', '@../secret', 'env:PATH', 'env:EVROUTE_ADMIN_TOKEN'])(
     'cannot sign with %s, because it could guess the contents',
     async (secret) => {
       const client = await agent()

@@ -93,6 +93,8 @@ describe('a request without an Origin', () => {
     ['/_evroute/', undefined],
     ['/_evroute/?match=type:track', undefined],
     ['/_evroute/sign-in?token=x', undefined],
+    ['/healthz', undefined],
+    ['/readyz', undefined],
     ['/_evroute/wait?match=type:track', 'foreign_origin'],
     ['/_evroute/v1/audit', 'foreign_origin'],
     ['/_evroute/sign-in/', 'foreign_origin'],

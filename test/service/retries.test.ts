@@ -102,7 +102,9 @@ test('deliveries that expire after their retries are logged once a minute, and a
   await expect.poll(() => settled).toHaveLength(3)
   const expired = warnings.filter(({ message }) => message.startsWith('a delivery expired'))
   expect(expired).toMatchObject([{ destinationId: 'crm', error: 'status_500' }])
-  expect(expired[0]?.message).toContain('`evroute deliveries retry --state expired`')
+  expect(expired[0]?.message).toContain(
+    '`evroute deliveries retry --state expired --destination <id>`',
+  )
   const lost = { destination: 'crm', text: '3 deliveries failed or expired: answered 500.' }
   expect(await problems()).toMatchObject({ problems: [lost] })
   await clock.advance(minuteMs)
@@ -110,6 +112,24 @@ test('deliveries that expire after their retries are logged once a minute, and a
   expect(repeated).toMatchObject([{}, { destinationId: 'crm', repeated: 2 }])
   clock.jump(hourMs)
   expect(await problems()).toMatchObject({ problems: [] })
+})
+
+test('a problem of lost deliveries names each cause, and counts those that are still lost', async () => {
+  const endpoint = await TestEndpoint.start([404, 410, 404, 200, 200, 404])
+  const clock = manualClock()
+  const { track, admin, settled } = await startService(documentFor(endpoint), clock)
+  for (let index = 1; index <= 3; index++) {
+    await track(`m_${index}`)
+    await expect.poll(() => settled).toHaveLength(index)
+  }
+  await clock.advance(6 * minuteMs)
+  const problems = async () => (await admin('/v1/overview')).body
+  const causes = 'failed or expired: answered 404, answered 410.'
+  expect(await problems()).toMatchObject({ problems: [{ text: `3 deliveries ${causes}` }] })
+  await admin('/v1/deliveries/retry', { all: true })
+  await expect.poll(() => settled).toHaveLength(6)
+  const lost = expect.objectContaining({ text: `1 delivery ${causes}` }) as unknown
+  expect(await problems()).toMatchObject({ problems: expect.arrayContaining([lost]) as unknown })
 })
 
 test('deliveries that failed are no problem once they are delivered', async () => {

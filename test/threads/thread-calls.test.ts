@@ -67,6 +67,22 @@ test.each([
   expect(calls.hasEnded).toBe(true)
 })
 
+test('a call of a method that the thread does not have is refused', async () => {
+  const { calls } = start()
+  const unknown = calls.method('sample', 'missing' as 'note')
+  await expect(unknown('a')).rejects.toThrow('This thread has no sample.missing')
+})
+
+test('a call that is open when the thread is closed is refused as closed', async () => {
+  const { calls, deaths } = start()
+  const waiting = calls
+    .method('sample', 'wait')()
+    .catch((error: unknown) => error)
+  await calls.close()
+  expect(await waiting).toEqual(new Error('closed'))
+  expect(deaths).toEqual([])
+})
+
 test('a closed thread has ended, and refuses calls', async () => {
   const { worker, calls } = start()
   const noted = calls.method('sample', 'note')('a')

@@ -8,12 +8,15 @@ export interface Losses {
   readonly sinceMs: number
   /** When the last of them ended, in milliseconds since 1970. */
   readonly lastMs: number
-  /** Why the last of them was not delivered. */
-  readonly reason: string
+  /** Why they were not delivered: each error once, the first {@link reasonsMax} of them. */
+  readonly reasons: readonly string[]
 }
 
 /** After this time without a loss, earlier losses are forgotten. */
 const quietMs = 60 * 60_000
+
+/** How many errors of a destination are remembered. */
+const reasonsMax = 10
 
 /** Counts the deliveries that failed or expired in this process, until a destination has lost none for an hour. */
 export class RecentLosses {
@@ -24,12 +27,16 @@ export class RecentLosses {
     this.#clock = clock
   }
 
-  /** Adds deliveries that were lost now. */
+  /** Adds deliveries that were lost now. `reason` lists one or more errors, such as `timeout, status_503`. */
   count(destinationId: string, reason: string, deliveries: number): void {
     const lastMs = this.#clock.nowMs()
-    const { deliveries: before = 0, sinceMs = lastMs } = this.of(destinationId) ?? {}
-    const losses = { deliveries: before + deliveries, sinceMs, lastMs, reason }
-    this.#losses.set(destinationId, losses)
+    const {
+      deliveries: before = 0,
+      sinceMs = lastMs,
+      reasons: known = [],
+    } = this.of(destinationId) ?? {}
+    const reasons = [...new Set([...known, ...reason.split(', ')])].slice(0, reasonsMax)
+    this.#losses.set(destinationId, { deliveries: before + deliveries, sinceMs, lastMs, reasons })
   }
 
   /** Returns the losses of a destination; undefined if there were none for an hour. */

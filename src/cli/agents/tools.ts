@@ -65,7 +65,7 @@ const readInput = { receiver, match: match.optional(), after, limit }
 
 /** Whether an agent may sign with a secret. Signatures with any file or variable would let it guess their contents. */
 function isOwnSecret(secret: string): boolean {
-  if (!secret.startsWith('@')) return !/^env:(?!EVROUTE_)/.test(secret)
+  if (!secret.startsWith('@')) return !/^env:(?!EVROUTE_(?!ADMIN_TOKEN$|STORE$))/.test(secret)
   const path = relative(realPath('.'), realPath(secret.slice(1)))
   return !isAbsolute(path) && !/^\.\.([/\\]|$)/.test(path)
 }

@@ -123,7 +123,7 @@ export class PostgresImport {
       try {
         return await work(session)
       } catch (error) {
-        if (isLockTimeout(error)) throw this.#refusal('another process is using it')
+        if (isLockTimeout(error)) throw this.#refusal('another process is using it', againHint)
         throw error
       }
     }
@@ -143,7 +143,8 @@ export class PostgresImport {
     if (title !== undefined) {
       throw this.#refusal(`it already contains ${title}`, move && usedHint)
     }
-    if (await isDeliveredFrom(session)) throw this.#refusal('a process is delivering from it')
+    if (await isDeliveredFrom(session))
+      throw this.#refusal('a process is delivering from it', againHint)
     return false
   }
 
@@ -159,6 +160,8 @@ export class PostgresImport {
     return unusable(`Cannot move a store to ${this.place}: ${why}`, hint)
   }
 }
+
+const againHint = 'Stop that process or wait until it has ended, then run the same command again.'
 
 const emptyHint =
   'Name an empty database, or a different schema with ?options=-csearch_path%3D<schema>.'

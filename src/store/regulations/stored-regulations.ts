@@ -12,7 +12,11 @@ import { firstRow, rowsOf, run, sql, type Dialect, type Script, type SqlDatabase
 import { toStored } from '../stored-text.ts'
 import { lift, suppress } from '../suppressions.ts'
 import { ErasureSteps } from './erasure-steps.ts'
-import { newStreams } from './regulation-notifications.ts'
+import {
+  newStreams,
+  RegulationNotifications,
+  type NotificationColumns,
+} from './regulation-notifications.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
 import { RegulationRows, withId } from './regulation-rows.ts'
 
@@ -66,14 +70,18 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
   }
 
   *#finish({ id, nowMs }: FinishRequest): Script<boolean> {
-    const [regulation] = yield* this.regulations(withId(id))
-    const streams = regulation?.streams ?? []
-    if (streams.some(({ pending }) => pending > 0)) {
+    const row = yield* firstRow<NotificationColumns>(sql`
+      SELECT streams, last_notification_id FROM evroute_regulations
+      ${withId(id)} AND finished_at IS NULL`)
+    if (row === undefined) return false
+    const notifications = new RegulationNotifications(row, this.#engine.dialect)
+    if (yield* notifications.isAnyLeft()) {
       // A notification was retried manually. Wait for it, and erase it once it is delivered.
       yield* run(sql`UPDATE evroute_regulations SET stage = 'notifications'
         ${withId(id)} AND stage = 'done' AND finished_at IS NULL`)
       return false
     }
+    const streams = yield* notifications.streams()
     const finished = yield* rowsOf(sql`
       UPDATE evroute_regulations SET finished_at = ${nowMs}, streams = ${JSON.stringify(streams)}
       ${withId(id)} AND finished_at IS NULL

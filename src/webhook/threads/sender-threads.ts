@@ -13,7 +13,7 @@ const program = workerProgram('sender-thread', import.meta.url)
 
 /**
  * Threads that sign and send webhooks, each for some of the senders. A thread starts with its first sender. If one
- * ends unexpectedly, its requests fail.
+ * ends unexpectedly, its requests reject, which stops delivery.
  */
 export class SenderThreads {
   readonly #threadsMax: number
@@ -50,6 +50,7 @@ export class SenderThreads {
 class SenderThread {
   readonly #logs = new Map<number, SenderOptions['log']>()
   readonly #calls: ThreadCalls<SenderParts, SenderWarning>
+  #lastSender = 0
   #isClosed = false
 
   constructor() {
@@ -61,10 +62,10 @@ class SenderThread {
   }
 
   open(options: SenderOptions): Sender {
-    const number = this.#logs.size
+    const number = ++this.#lastSender
     this.#logs.set(number, options.log)
     const unlessEnded = (error: unknown): void => {
-      if (!this.#calls.hasEnded) throw error
+      if (!this.#isClosed && !this.#calls.hasEnded) throw error
     }
     void this.#calls
       .method(
@@ -88,7 +89,10 @@ class SenderThread {
         closed === undefined
           ? post({ url, body, messageId, headers }).then(ended, failed)
           : Promise.resolve({ kind: 'interrupted' }),
-      close: () => (closed ??= close().catch(unlessEnded)),
+      close: () =>
+        (closed ??= close()
+          .catch(unlessEnded)
+          .finally(() => this.#logs.delete(number))),
     }
   }
 

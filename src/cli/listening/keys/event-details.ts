@@ -90,5 +90,5 @@ export function curlCommand(
 function bytesWord(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return shellWord(text)
   const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
-  return `"$(printf ${shellWord(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
+  return `"$(printf -- ${shellWord(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
 }

@@ -126,7 +126,7 @@ describe('keys of listen', () => {
     arrive(receivedEvent(1, { type: 'track', event: 'a\u202e\u009bm' }, { headers }))
     terminal.press('y')
     const text = stream.text.replaceAll(erase, '')
-    expect(text).toContain(String.raw`-H "$(printf 'x-note: 50\045 \302\23331m\033]52;')"`)
+    expect(text).toContain(String.raw`-H "$(printf -- 'x-note: 50\045 \302\23331m\033]52;')"`)
     expect(text).toMatch(/echo [\w+/=]+ \| base64 -d \| curl .* --data-binary @-/)
     expect(text).not.toMatch(/[\u001b\u0080-\u009f\u202e]/)
   })
