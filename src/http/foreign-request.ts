@@ -37,7 +37,10 @@ export function isForeignOrigin(headers: PageHeaders, url = ''): boolean {
   return site !== 'none' && site !== 'same-origin' && !isLinkToPage(headers, url)
 }
 
-/** Whether a person followed a link to the page, to sign in, or to the health. The page that has the link can't read the answer. */
+/**
+ * Whether a person followed a link: to the page, to sign in, or to `/healthz` or `/readyz`. The page that has the link
+ * can't read the answer.
+ */
 function isLinkToPage(headers: PageHeaders, url: string): boolean {
   const isTopLevel =
     headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'

@@ -8,7 +8,7 @@ export interface Losses {
   readonly sinceMs: number
   /** When the last of them ended, in milliseconds since 1970. */
   readonly lastMs: number
-  /** Why they were not delivered: each error once, the first {@link reasonsMax} of them. */
+  /** Why they were not delivered: each error once, at most the first ten. */
   readonly reasons: readonly string[]
 }
 
