@@ -5,12 +5,12 @@ import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
 import { settleMessage } from './settle-message.ts'
 import { startThread } from './start-thread.ts'
-import type { StoreParts } from './store-parts.ts'
+import type { StoreThreadParts } from './store-thread-parts.ts'
 
 /** An add with this many events or more is sent at once. */
 const largeFrom = 16
 
-type StoreCalls = ThreadCalls<StoreParts, UpgradeProgress>
+type StoreCalls = ThreadCalls<StoreThreadParts, UpgradeProgress>
 
 /** A file, how its threads start, and the listener of an upgrade. */
 interface StoreFile {

@@ -64,6 +64,7 @@ describe('a move that cannot be made', () => {
     await expect(move(other)).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining('another process is using it') as string,
+      hint: expect.stringContaining('run the same command again') as string,
     })
     await goOn()
     expect(await moving).toMatchObject({ kind: 'moved' })
@@ -87,7 +88,10 @@ describe('a move that cannot be made', () => {
     await (await openStore(place.url)).close()
     const now = 'extract(epoch FROM now()) * 1000'
     await ask(place, `INSERT INTO evroute_live_processes VALUES ('p_1', ${now}, 0, '{}')`)
-    await expect(move(place)).rejects.toThrow('a process is delivering from it')
+    await expect(move(place)).rejects.toMatchObject({
+      message: expect.stringContaining('a process is delivering from it') as string,
+      hint: expect.stringContaining('run the same command again') as string,
+    })
     await ask(place, 'UPDATE evroute_live_processes SET beaten_at = 0')
     expect(await move(place)).toMatchObject({ kind: 'moved' })
   })

@@ -7,7 +7,7 @@ import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
 
 /** The objects in a store's thread whose methods other threads call. */
-export interface StoreParts {
+export interface StoreThreadParts {
   readonly thread: {
     /** Opens a file for delivery: it becomes the parts `store`, `audiences` and `regulations`. */
     readonly openStore: (path: string) => Promise<void>
@@ -29,7 +29,7 @@ export interface StoreParts {
 /** Opens a store or its log, and runs calls of another thread. */
 export function answerStoreCalls(port: MessagePort): void {
   let opened: SqliteStore | SqliteLog | undefined
-  const parts: Pick<StoreParts, 'thread'> & Partial<StoreParts> = {
+  const parts: Pick<StoreThreadParts, 'thread'> & Partial<StoreThreadParts> = {
     thread: {
       openStore: async (path) => {
         const store = await SqliteStore.open(path, undefined, { onProgress: tell })
@@ -52,7 +52,7 @@ export function answerStoreCalls(port: MessagePort): void {
   })
 }
 
-function messagesTo(store: SqliteStore): StoreParts['messages'] {
+function messagesTo(store: SqliteStore): StoreThreadParts['messages'] {
   return {
     settle: async (message) => {
       const batch = JSON.parse(message) as EndRequest<LeaseEnd>
