@@ -1,5 +1,5 @@
 import type { Configuration } from '../../service/index.ts'
-import { EvrouteError, SettingError, systemCode } from '../../model/index.ts'
+import { SettingError } from '../../model/index.ts'
 import { command, option, type ValuesOf } from '../command.ts'
 import type { Io } from '../io.ts'
 import { defaultConfigurationPath, resultOptions } from '../flags.ts'
@@ -66,14 +66,10 @@ async function configuredTarget(
   }
   const isNamed = config !== undefined || source !== undefined
   if (!isNamed && Boolean(io.env['EVROUTE_URL'])) return undefined
-  const { readFileOf } = await import('../configuration/read-for-command.ts')
-  try {
-    return targetOf(await readFileOf(config ?? defaultConfigurationPath, io), source)
-  } catch (error) {
-    const cause = error instanceof EvrouteError ? error.cause : undefined
-    if (!isNamed && systemCode(cause) === 'ENOENT') return undefined
-    throw error
-  }
+  const { readFileIfThere, readFileOf } = await import('../configuration/read-for-command.ts')
+  const read = isNamed ? readFileOf : readFileIfThere
+  const found = await read(config ?? defaultConfigurationPath, io)
+  return found && targetOf(found, source)
 }
 
 function targetOf(

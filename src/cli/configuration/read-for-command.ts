@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { recordLine } from '../../model/index.ts'
+import { EvrouteError, recordLine, systemCode } from '../../model/index.ts'
 import {
   ConfigurationError,
   readConfiguration,
@@ -43,4 +43,15 @@ export async function readFileOf(path: string, { env }: Io): Promise<Configurati
   })
   if (outcome.kind === 'invalid') throw new ConfigurationError(path, outcome.problems)
   return outcome.configuration
+}
+
+/** Like {@link readFileOf}, but undefined if there is no such file. */
+export async function readFileIfThere(path: string, io: Io): Promise<Configuration | undefined> {
+  try {
+    return await readFileOf(path, io)
+  } catch (error) {
+    const cause = error instanceof EvrouteError ? error.cause : undefined
+    if (systemCode(cause) === 'ENOENT') return undefined
+    throw error
+  }
 }

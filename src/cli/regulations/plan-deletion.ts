@@ -4,12 +4,11 @@ import { lineLog } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import type { AccessValues } from '../flags.ts'
+import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
 import { namingColumnFlag } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
-import { readAccess } from '../store-access/readers.ts'
-import { ServiceApi } from '../store-access/service-api.ts'
+import { namedService } from '../store-access/readers.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
@@ -58,9 +57,8 @@ export async function planDeletion(
 }
 
 async function lookAround(values: AccessValues, io: Io): Promise<Surroundings> {
-  const access = await readAccess(values, io)
-  if (access.kind === 'service') {
-    const api = new ServiceApi(access, io.stop)
+  const api = await namedService(values, io)
+  if (api !== undefined) {
     const [{ sources }, { destinations }] = await Promise.all([
       api.read<SourcesRecord>('sources', 'v1/sources'),
       api.read<DestinationsRecord>('destinations', 'v1/destinations'),
@@ -71,7 +69,8 @@ async function lookAround(values: AccessValues, io: Io): Promise<Surroundings> {
     }
   }
   const log = lineLog((line) => void io.stderr.write(line))
-  const { configuration } = await readForCommand({ path: access.path, json: values.json, log }, io)
+  const { config: path = defaultConfigurationPath, json } = values
+  const { configuration } = await readForCommand({ path, json, log }, io)
   const { sources, destinations } = configuration
   return { sourceIds: sources.map(({ id }) => id), destinations }
 }

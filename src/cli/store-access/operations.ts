@@ -12,7 +12,7 @@ import { AudiencePreviews, OfflineService, type Configuration } from '../../serv
 import { storeName } from '../../store/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import type { AccessValues } from '../flags.ts'
+import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
 import { namingColumnFlag } from '../input.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -20,9 +20,9 @@ import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
 
-import { findTarget, readAccess, regulationRecords, withStore } from './readers.ts'
+import { findTarget, namedService, regulationRecords, withStore } from './readers.ts'
 import { askConfiguredService, inUse, remoteOperations, type ChangedRegulations } from './remote.ts'
-import { ServiceApi } from './service-api.ts'
+import type { ServiceApi } from './service-api.ts'
 
 interface OfflineWork {
   readonly service: Pick<OfflineService, 'idle' | 'ledger' | 'stop'>
@@ -82,7 +82,7 @@ function runnerOf<Opened>(
   trial: Pick<WorkRun, 'isDryRun'>,
 ): (values: AccessValues, io: Io, work: Work<Opened & WorkRun>) => Promise<ExitCode> {
   return async (values, io, work) => {
-    const access = await readAccess(values, io)
+    const api = await namedService(values, io)
     const output = await commandOutput(values, io)
     const { json, color } = output
     const elapsedMs = stopwatch()
@@ -97,10 +97,10 @@ function runnerOf<Opened>(
       return work({ ...opened, ...output, ...trial, stdout, report, showProgress, elapsedMs })
     }
     try {
-      if (access.kind === 'service') return await begin(ask(new ServiceApi(access, io.stop)))
-      const reading = { path: access.path, json, log: report.log }
-      const { configuration } = await readForCommand(reading, io)
-      const target = await findTarget(access, io, configuration)
+      if (api !== undefined) return await begin(ask(api))
+      const { config: path = defaultConfigurationPath } = values
+      const { configuration } = await readForCommand({ path, json, log: report.log }, io)
+      const target = await findTarget(values, io, configuration)
       if (target.kind === 'service') return await begin(ask(target.api))
       const runtime = createRuntime({ log: report.log, observer: watch })
       return await open({ io, runtime, configuration, storeUrl: target.url }, begin)

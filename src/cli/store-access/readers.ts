@@ -12,7 +12,7 @@ import {
   type ListRequest,
   type StoryRecord,
 } from '../../delivery/index.ts'
-import { checkUrl, EvrouteError, plainText, SettingError, systemCode } from '../../model/index.ts'
+import { checkUrl, plainText, SettingError } from '../../model/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
@@ -36,47 +36,57 @@ import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { readGiven, readStoreUrl } from '../secret.ts'
 import type { ServiceApi } from './service-api.ts'
 
-interface StoreAccess {
-  readonly kind: 'store'
-  /** The path of the configuration. It names the store unless `storeUrl` does. */
-  readonly path: string
-  /** Whether `--config` names the configuration. */
-  readonly isPathGiven: boolean
-  /** The URL of `--store` or EVROUTE_STORE. It may contain a password. */
-  readonly storeUrl: string | undefined
-}
-
-/** The running service that a command asks. */
-export interface ServiceAccess {
-  readonly kind: 'service'
-  readonly url: string
-  readonly token: string
-}
-
 /** The store or service that a command works on. */
-type Access = StoreAccess | ServiceAccess
+type Target =
+  | { readonly kind: 'service'; readonly api: ServiceApi }
+  | {
+      readonly kind: 'store'
+      readonly url: string
+      /** Whether a flag or EVROUTE_STORE names the store. If false, the configuration does. */
+      readonly isNamed: boolean
+    }
 
-/** Reads which store or service the options name. A service takes precedence over the store of the configuration. */
-export async function readAccess(values: TargetValues, io: Io): Promise<Access> {
-  const { config, store, api, token } = values
+/**
+ * Finds the store or service that the options name. A service takes precedence over the store of the configuration. A
+ * configured store in memory can only be reached through the configured service.
+ *
+ * @param configuration - the configuration, if the command has read it already
+ */
+export async function findTarget(
+  values: TargetValues,
+  io: Io,
+  configuration?: Configuration,
+): Promise<Target> {
+  const api = await namedService(values, io)
+  if (api !== undefined) return { kind: 'service', api }
+  const { config, store } = values
+  const storeUrl = await readStoreUrl(store, io)
+  const isNamed = storeUrl !== undefined && (storeUrl !== 'memory:' || config === undefined)
+  if (isNamed && configuration === undefined) return { kind: 'store', url: storeUrl, isNamed }
+  const read = configuration ?? (await readConfigurationOf(config, io))
+  const url = storeUrl ?? read.store
+  if (url !== 'memory:') return { kind: 'store', url, isNamed }
+  const { askConfiguredService, inMemory } = await import('./remote.ts')
+  return { kind: 'service', api: await askConfiguredService(read, inMemory, io.stop) }
+}
+
+/** Returns the service that `--api` names; undefined without `--api`. */
+export async function namedService(
+  { config, store, api, token }: TargetValues,
+  io: Io,
+): Promise<ServiceApi | undefined> {
   if (api === undefined) {
-    if (token === undefined) return readStoreAccess(values, io)
+    if (token === undefined) return undefined
     throw new SettingError('--token', 'Cannot use --token without --api')
   }
   if (config !== undefined || store !== undefined) {
     const other = config === undefined ? '--store' : '--config'
     throw new SettingError('--api', `Cannot use --api together with ${other}`)
   }
-  return { kind: 'service', url: checkUrl('--api', api), token: await readToken(token, io) }
-}
-
-async function readStoreAccess({ config, store }: StoreValues, io: Io): Promise<StoreAccess> {
-  return {
-    kind: 'store',
-    path: config ?? defaultConfigurationPath,
-    isPathGiven: config !== undefined,
-    storeUrl: await readStoreUrl(store, io),
-  }
+  const access = { url: checkUrl('--api', api), token: await readToken(token, io) }
+  // Import on demand: commands on a store don't need a client.
+  const { ServiceApi } = await import('./service-api.ts')
+  return new ServiceApi(access, io.stop)
 }
 
 async function readToken(token: string | undefined, io: Io): Promise<string> {
@@ -97,64 +107,21 @@ async function readToken(token: string | undefined, io: Io): Promise<string> {
   )
 }
 
-/** The store or service that {@link readAccess} names. */
-type Target =
-  | { readonly kind: 'service'; readonly api: ServiceApi }
-  | {
-      readonly kind: 'store'
-      readonly url: string
-      /** Whether a flag or EVROUTE_STORE names the store. If false, the configuration does. */
-      readonly isNamed: boolean
-    }
-
-/**
- * Finds the store or the service that a command works on. A configured store in memory can only be reached through
- * the configured service.
- *
- * @param configuration - the configuration, if the command has read it already
- */
-export async function findTarget(
-  access: Access,
-  io: Io,
-  configuration?: Configuration,
-): Promise<Target> {
-  if (access.kind === 'service') {
-    // Import on demand: commands on a store don't need a client.
-    const { ServiceApi } = await import('./service-api.ts')
-    return { kind: 'service', api: new ServiceApi(access, io.stop) }
-  }
-  const { storeUrl, isPathGiven } = access
-  const isNamed = storeUrl !== undefined && (storeUrl !== 'memory:' || !isPathGiven)
-  if (isNamed && configuration === undefined) return { kind: 'store', url: storeUrl, isNamed }
-  const read = configuration ?? (await readConfigurationOf(access, io))
-  const url = storeUrl ?? read.store
-  if (url !== 'memory:') return { kind: 'store', url, isNamed }
-  const { askConfiguredService, inMemory } = await import('./remote.ts')
-  return { kind: 'service', api: await askConfiguredService(read, inMemory, io.stop) }
-}
-
 /** Returns the URL of the store: from `--store`, EVROUTE_STORE or the configuration, in this order. */
-export async function storeUrlOf(values: StoreValues, io: Io): Promise<string> {
-  const access = await readStoreAccess(values, io)
-  return access.storeUrl ?? (await readConfigurationOf(access, io)).store
+export async function storeUrlOf({ config, store }: StoreValues, io: Io): Promise<string> {
+  return (await readStoreUrl(store, io)) ?? (await readConfigurationOf(config, io)).store
 }
 
-async function readConfigurationOf(
-  { path, isPathGiven }: StoreAccess,
-  io: Io,
-): Promise<Configuration> {
-  const { readFileOf } = await import('../configuration/read-for-command.ts')
-  try {
-    return await readFileOf(path, io)
-  } catch (error) {
-    const cause = error instanceof EvrouteError ? error.cause : undefined
-    if (isPathGiven || systemCode(cause) !== 'ENOENT') throw error
-    throw new SettingError(
-      '--store',
-      `Cannot tell which store is meant: there is no ${path} here`,
-      'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE. To ask a running service, pass --api <url>.',
-    )
-  }
+async function readConfigurationOf(config: string | undefined, io: Io): Promise<Configuration> {
+  const { readFileIfThere, readFileOf } = await import('../configuration/read-for-command.ts')
+  if (config !== undefined) return readFileOf(config, io)
+  const read = await readFileIfThere(defaultConfigurationPath, io)
+  if (read !== undefined) return read
+  throw new SettingError(
+    '--store',
+    `Cannot tell which store is meant: there is no ${defaultConfigurationPath} here`,
+    'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE. To ask a running service, pass --api <url>.',
+  )
 }
 
 /** A {@link DeliveryLog} of a store or a service. It returns records as they are printed with `--json`. */
@@ -179,7 +146,7 @@ export interface RegulationRecords {
 
 /** The contents of a store or a service. */
 export interface OpenedReaders {
-  readonly from: Access['kind']
+  readonly from: Target['kind']
   readonly deliveries: Deliveries
   readonly audiences: AudienceReader
   readonly regulations: RegulationRecords
@@ -209,7 +176,7 @@ export async function runReaders(
   work: (run: ReadersRun) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { write = false, reveal = false } = values
-  const target = await findTarget(await readAccess(values, io), io)
+  const target = await findTarget(values, io)
   const output = await commandOutput(values, io)
   const withOutput = (readers: OpenedReaders): Promise<ExitCode> =>
     work({ ...readers, ...output, nowMs: systemClock.nowMs() })

@@ -234,7 +234,7 @@ export async function askConfiguredService(
   if (admin.tls !== undefined)
     throw refuse('and its admin API uses https: the configuration does not contain its host name')
   const url = `http://127.0.0.1:${admin.port}/`
-  const api = new ServiceApi({ kind: 'service', url, token: admin.token }, stop)
+  const api = new ServiceApi({ url, token: admin.token }, stop)
   try {
     await api.read('audiences', 'v1/audiences')
     return api

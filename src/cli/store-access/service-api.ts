@@ -16,7 +16,7 @@ import {
   systemCode,
 } from '../../model/index.ts'
 import { formatDeliveryId, type DeliveryFilter, type RetryRequest } from '../../delivery/index.ts'
-import type { Deliveries, ServiceAccess } from './readers.ts'
+import type { Deliveries } from './readers.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
 const answerTimeoutMs = 30_000
@@ -37,7 +37,7 @@ export class ServiceApi {
   readonly #stopOfChanges = new AbortController()
 
   /** @param stop - aborts requests. The abort reason becomes their error */
-  constructor({ url, token }: ServiceAccess, stop: AbortSignal) {
+  constructor({ url, token }: Readonly<Record<'url' | 'token', string>>, stop: AbortSignal) {
     this.#url = url
     this.#stop = stop
     const stopChanges = (): void => this.#stopOfChanges.abort(stop.reason)

@@ -207,7 +207,7 @@ describe('a service that misbehaves', () => {
     })
     const compared: number[] = []
     const audiences = new RemoteAudiences(
-      new ServiceApi({ kind: 'service', url, token }, new AbortController().signal),
+      new ServiceApi({ url, token }, new AbortController().signal),
     )
     const outcome = await audiences.sync(
       {
