@@ -6,8 +6,23 @@ const idleTurns = 3
 
 /** A clock that jumps to the next task whenever nothing, such as a request, holds it, so that waits take no time. */
 export class VirtualClock extends ManualClock {
+  readonly #stop: AbortSignal | undefined
   #watching = false
   #turnsLeft = idleTurns
+
+  /**
+   * @param startMs - milliseconds since 1970
+   * @param stop - nothing holds the clock after it aborts, so that a slow request cannot delay the end of a command
+   */
+  constructor(startMs: number, stop?: AbortSignal) {
+    super(startMs)
+    this.#stop = stop
+    stop?.addEventListener('abort', () => this.#watch(), { once: true })
+  }
+
+  override get isHeld(): boolean {
+    return super.isHeld && this.#stop?.aborted !== true
+  }
 
   override schedule(delayMs: number, task: () => void): Timer {
     const timer = super.schedule(delayMs, task)

@@ -104,4 +104,22 @@ describe('VirtualClock', () => {
     })
     expect(ranAtMs).toBe(1_015)
   })
+
+  test.each(['before', 'after'])(
+    'cannot be held once its signal aborts, %s the hold',
+    async (when) => {
+      const stop = new AbortController()
+      const clock = new VirtualClock(startMs, stop.signal)
+      if (when === 'before') stop.abort()
+      clock.hold()
+      const slept = sleep(clock, hourMs)
+      if (when === 'after') {
+        await manyTurns()
+        expect(clock.nowMs()).toBe(startMs)
+        stop.abort()
+      }
+      await slept
+      expect(clock.nowMs()).toBe(startMs + hourMs)
+    },
+  )
 })

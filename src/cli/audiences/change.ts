@@ -35,7 +35,7 @@ export async function syncList(values: SyncValues, run: AudiencesRun): Promise<E
   run.showProgress(() => progressParts(counts, { elapsedMs: run.elapsedMs(), compared }))
   const list = await openListInput(values.file, io)
   const listener: SyncListener = {
-    rejected: ({ line, code, message }) => report.rejected({ line }, { code, message }),
+    rejected: (row) => report.rejected(row, row),
     changed: (changes) => {
       if (isDryRun) tellChanges(changes, computationClass, run)
     },

@@ -15,44 +15,35 @@ export interface DeleteCommand extends SubjectsSource {
   readonly sourceIds: readonly string[] | null
 }
 
-interface Stored {
-  readonly ids: string[]
-  /** The number of rejected rows. */
-  rejected: number
-}
-
 /**
  * Stores one or more regulations and prints their ids. If this process carries them out, waits for the work and
  * reports the results.
  */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
-  const stored: Stored = { ids: [], rejected: 0 }
-  const isWhole = await unlessEnded(store(command, run, stored), run.io)
-  if (isWhole === undefined) noteInterruption(stored.ids.length, command, run)
-  else if (stored.ids.length === 0 && stored.rejected === 0) throw noSubjects()
+  const ids: string[] = []
+  const isWhole = await unlessEnded(store(command, run, ids), run.io)
+  if (isWhole === undefined) noteInterruption(ids.length, command, run)
+  else if (ids.length === 0 && run.report.rejectedRows === 0) throw noSubjects()
   if (command.type === 'UNSUPPRESS' && command.sourceIds !== null && !run.json) {
     run.report.note(
       'A user who is suppressed for all sources stays suppressed. To lift that, omit --source',
     )
   }
-  return finish(stored, run)
+  return finish(ids, run)
 }
 
 /** Reads the whole list, then stores its regulations. @returns true, when all are stored */
 async function store(
   { type, sourceIds, ...source }: DeleteCommand,
   run: OperationsRun,
-  stored: Stored,
+  ids: string[],
 ): Promise<true> {
   const { regulations, report, io, json, stdout } = run
   let users = 0
   run.showProgress(() => [countOf(users, 'user')])
   const batches = await readSubjects(source, io, {
     read: (count) => (users = count),
-    rejected: ({ line, code, message }) => {
-      stored.rejected += 1
-      report.rejected({ file: undefined, line }, { code, message })
-    },
+    rejected: (row) => report.rejected(row, row),
   })
   for (const userIds of batches) {
     const outcome = await regulations.create({ type, userIds, sourceIds })
@@ -63,7 +54,7 @@ async function store(
     }
     const { id } = outcome.regulation
     const subjects = userIds.length
-    stored.ids.push(id)
+    ids.push(id)
     stdout.write(
       json
         ? recordLine({ kind: 'created', id, regulationType: type, subjects })
@@ -75,9 +66,9 @@ async function store(
   return true
 }
 
-async function finish({ ids, rejected }: Stored, run: OperationsRun): Promise<ExitCode> {
+async function finish(ids: readonly string[], run: OperationsRun): Promise<ExitCode> {
   const { offline, report, json } = run
-  const code = rejected > 0 ? exitCodes.badInput : exitCodes.ok
+  const code = report.rejectedRows > 0 ? exitCodes.badInput : exitCodes.ok
   if (ids.length === 0) {
     if (code !== exitCodes.ok) report.note('Nothing was stored: no row names a user')
     return gravest([code, codeOfEnd(run.io)])

@@ -1,4 +1,4 @@
-import type { BatchRetry, Client, ClientOptions, FailedCall } from '../../client/index.ts'
+import type { Client, ClientOptions, FailedCall } from '../../client/index.ts'
 import type { DeletionRequest } from '../../intake/index.ts'
 import {
   isRejectionCode,
@@ -7,7 +7,7 @@ import {
   type Rejection,
 } from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
-import type { EndedDelivery } from './report-text.ts'
+import type { Report } from './report.ts'
 import type { SendingOptions } from './sending-options.ts'
 
 /** Grace period for queued calls and for requests when a command is interrupted. */
@@ -37,17 +37,8 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-/** Callbacks of an outlet. For webhooks, only `rejected` is called: the runtime's observer learns the rest. */
-export interface OutletListener {
-  /** Called when a row that was taken is rejected. It counts as rejected, not as accepted. */
-  rejected(position: RowPosition, rejection: Rejection): void
-  /** Called for each call that the service has accepted. */
-  acknowledged(): void
-  /** Called before a batch is sent again. */
-  retrying(retry: BatchRetry): void
-  /** Called when a row will not reach the service; the message says why. */
-  failed(delivery: EndedDelivery, message: string): void
-}
+/** What an outlet reports. For webhooks, it is only `rejected`: the runtime's observer learns the rest. */
+export type OutletListener = Pick<Report, 'rejected' | 'acknowledged' | 'retrying' | 'settled'>
 
 /** The dependencies of every outlet. */
 export interface OutletParts {

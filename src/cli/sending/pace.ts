@@ -1,4 +1,4 @@
-import { sleep, type Clock, type Timer } from '../../runtime/index.ts'
+import { sleep, type Clock } from '../../runtime/index.ts'
 
 /** Maximum delay that later turns make up for. Timers fire a little late. */
 const latenessMsMax = 100
@@ -23,45 +23,5 @@ export class Pace {
     const turnMs = Math.max(this.#nextMs, nowMs - latenessMsMax)
     this.#nextMs = turnMs + this.#intervalMs
     if (turnMs > nowMs) await sleep(this.#clock, turnMs - nowMs, stop)
-  }
-}
-
-/**
- * A clock that releases all holds when `stop` aborts. Otherwise, a slow endpoint would hold a virtual clock, and
- * the grace period of the command would not end.
- */
-export class StoppableClock implements Clock {
-  readonly #clock: Clock
-  readonly #stop: AbortSignal
-  readonly #releases = new Set<() => void>()
-
-  constructor(clock: Clock, stop: AbortSignal) {
-    this.#clock = clock
-    this.#stop = stop
-    // One listener for all holds: Node warns about a signal with many listeners.
-    stop.addEventListener('abort', () => this.#releaseAll(), { once: true })
-  }
-
-  nowMs(): number {
-    return this.#clock.nowMs()
-  }
-
-  schedule(delayMs: number, task: () => void): Timer {
-    return this.#clock.schedule(delayMs, task)
-  }
-
-  hold(): () => void {
-    if (this.#stop.aborted) return () => undefined
-    const release = this.#clock.hold()
-    this.#releases.add(release)
-    return () => {
-      this.#releases.delete(release)
-      release()
-    }
-  }
-
-  #releaseAll(): void {
-    for (const release of this.#releases) release()
-    this.#releases.clear()
   }
 }

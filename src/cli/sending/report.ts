@@ -83,7 +83,7 @@ export class Report implements Observer {
   #request: RequestRecord | undefined
   #delivery: SingleCall['delivery']
   #problemLines = 0
-  #rejectionLines = 0
+  #rejected = 0
   #lastProblem = ''
   #retriesAnnounced = false
   #whyFiltered: string | undefined
@@ -201,18 +201,22 @@ export class Report implements Observer {
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
-  /** Reports a rejected call. */
+  /** The number of rejected rows so far. */
+  get rejectedRows(): number {
+    return this.#rejected
+  }
+
+  /** Reports a rejected row, also one that an outlet took before. */
   rejected(
     { file, line }: RowPosition,
     { code, message }: Readonly<Record<'code' | 'message', string>>,
   ): void {
     const { json, quiet, verbose } = this.#parts.options
+    this.#rejected++
     if (json) {
       const problem = { line, code, message }
       this.#stdout.record({ kind: 'rejected', ...(file === undefined ? {} : { file }), ...problem })
-    } else if (!quiet) {
-      this.#rejectionLines++
-      if (this.#rejectionLines > rejectionLinesMax && !verbose) return
+    } else if (!quiet && (this.#rejected <= rejectionLinesMax || verbose)) {
       const position = file === undefined ? `line ${line}` : `${plainText(file)} line ${line}`
       this.#line(`${position}: ${plainText(message)} (${code})\n`)
     }
@@ -289,7 +293,7 @@ export class Report implements Observer {
 
   #notesOnWhatIsNotShown(skipped: number): void {
     const { verbose } = this.#parts.options
-    const rejections = this.#rejectionLines - rejectionLinesMax
+    const rejections = this.#rejected - rejectionLinesMax
     if (rejections > 0 && !verbose) {
       const rows = countOf(rejections, 'more rejected row')
       this.note(`... and ${rows}; --dry-run --json lists all of them`)

@@ -41,7 +41,7 @@ export function serviceOutlet({ options, runtime, listener, target }: ServiceOut
     const { messageId, type, attempts, code: reason } = call
     const destinationId = endpointName(target.endpoint)
     const delivery = { messageId, type, destinationId, state: 'failed', attempts, reason } as const
-    listener.failed(delivery, withoutKey(call.message))
+    listener.settled(delivery, withoutKey(call.message))
   })
   return {
     offer: async (row, position) => {

@@ -28,10 +28,9 @@ import {
   type Outlet,
   type OutletLedger,
   type OutletParts,
-  type OutletListener,
 } from './outlet.ts'
 import { dryOutlet, type Plan } from './dry-outlet.ts'
-import { Pace, StoppableClock } from './pace.ts'
+import { Pace } from './pace.ts'
 import { Report } from './report.ts'
 import type { RowGroup, RowSource } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
@@ -53,33 +52,22 @@ export interface TransferOptions {
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const { io, options, rows } = request
   const elapsedMs = stopwatch()
-  const clock = options.virtualClock
-    ? new StoppableClock(new VirtualClock(systemClock.nowMs()), io.stop)
-    : systemClock
+  const clock = options.virtualClock ? new VirtualClock(systemClock.nowMs(), io.stop) : systemClock
   const { single: call } = request
   const single = call === undefined ? undefined : { call, urls: urlsOf(options) }
   const report = await Report.open(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
-  const counts = { parsed: 0, read: 0, rejected: 0, filtered: 0 }
-  const listener: OutletListener = {
-    rejected: (position, rejection) => {
-      counts.rejected++
-      report.rejected(position, rejection)
-    },
-    acknowledged: () => report.acknowledged(),
-    retrying: (retry) => report.retrying(retry),
-    failed: (delivery, message) => report.settled(delivery, message),
-  }
-  const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
-  report.begin(() => report.progress(takenOf(counts), rows.total(counts.parsed)))
-  const sending = { ...request, runtime, report, counts, listener, outlet }
+  const counts = { parsed: 0, read: 0, filtered: 0 }
+  const outlet = await openOutlet({ options, runtime, listener: report })
+  const sending = { ...request, runtime, report, counts, outlet }
+  report.begin(() => report.progress(takenOf(sending), rows.total(counts.parsed)))
   try {
     const errors = await sendAll(sending)
     const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
     const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
-    const ledger = ledgerOf(counts, stored, end)
+    const ledger = ledgerOf(sending, stored, end)
     report.summary({ ledger, durationMs: elapsedMs(), skipped: rows.skipped })
     const codes = errors.map(({ error }) => exitCodeOf(error))
     return gravest([...codes, verdict(sending, ledger)])
@@ -95,14 +83,12 @@ interface RowCounts {
   parsed: number
   /** Rows that were offered to the outlet, valid or not. */
   read: number
-  /** Rows that were rejected, at once or later. */
-  rejected: number
   /** Rows that `--only` excluded. The outlet never sees them. */
   filtered: number
 }
 
-function takenOf({ read, rejected }: RowCounts): number {
-  return read - rejected
+function takenOf({ counts, report }: Pick<Sending, 'counts' | 'report'>): number {
+  return counts.read - report.rejectedRows
 }
 
 /**
@@ -112,14 +98,15 @@ function takenOf({ read, rejected }: RowCounts): number {
  * again. `cut`: without a store, rows that the command did not finish count as accepted and pending.
  */
 function ledgerOf(
-  counts: RowCounts,
+  sending: Sending,
   stored: OutletLedger,
   end: 'complete' | 'cut' | 'cut_with_store',
 ): OutletLedger & Ledger {
-  const { rejected, filtered } = counts
+  const { read: offered, filtered } = sending.counts
+  const { rejectedRows: rejected } = sending.report
   const accepted = stored.accepted + filtered
-  const read = end === 'cut_with_store' ? accepted + rejected : counts.read
-  const lost = end === 'cut' ? Math.max(0, takenOf(counts) - accepted) : 0
+  const read = end === 'cut_with_store' ? accepted + rejected : offered
+  const lost = end === 'cut' ? Math.max(0, takenOf(sending) - accepted) : 0
   return {
     ...{ ...stored, read, rejected, filtered: stored.filtered + filtered },
     accepted: accepted + lost,
@@ -145,7 +132,6 @@ interface Sending extends TransferOptions {
   readonly runtime: Runtime
   readonly report: Report
   readonly counts: RowCounts
-  readonly listener: OutletListener
   readonly outlet: Outlet
 }
 
@@ -188,7 +174,7 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
 }
 
 async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Promise<void> {
-  const { io, runtime, report, counts, listener, ratePerSecond = Infinity } = sending
+  const { io, runtime, report, counts, ratePerSecond = Infinity } = sending
   const pace = new Pace(runtime.clock, ratePerSecond)
   for await (const { file, rows } of groups) {
     for (const row of rows) {
@@ -197,7 +183,7 @@ async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Prom
       counts.read++
       const position = { file, line: row.line }
       const result = row.kind === 'bad' ? row : await offer(row.value, position, sending)
-      if (result.kind === 'bad' || result.kind === 'rejected') listener.rejected(position, result)
+      if (result.kind === 'bad' || result.kind === 'rejected') report.rejected(position, result)
       await report.ready()
     }
   }
@@ -333,12 +319,9 @@ function nextCommand(
   return `${programName(io)} deliveries --store ${store} ${states}`
 }
 
-/** @param planned - called with each plan of a dry run */
-async function openOutlet(
-  parts: OutletParts & { readonly listener: OutletListener },
-  planned: (plan: Plan) => void,
-): Promise<Outlet> {
+async function openOutlet(parts: OutletParts & { readonly listener: Report }): Promise<Outlet> {
   const { target, dryRun } = parts.options
+  const planned = (plan: Plan): void => parts.listener.planned(plan)
   if (target.kind === 'captured') {
     const { captureOutlet, capturePlanOutlet } = await import('./capture-outlet.ts')
     if (dryRun) return capturePlanOutlet({ ...parts, target, planned })
