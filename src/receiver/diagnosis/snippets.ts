@@ -19,7 +19,8 @@ import { buffer } from 'node:stream/consumers'
 ${nodeVerify}
 
 const server = createServer(async (request, response) => {
-  const bytes = await buffer(request)
+  // A request that is cut off rejects, which would end the program.
+  const bytes = await buffer(request).catch(() => '')
   if (!isSigned(bytes, request.headers['x-signature'])) return response.writeHead(401).end()
   const event = JSON.parse(bytes)
   // ... use the event ...
@@ -123,7 +124,11 @@ func main() {
 		// ... use the event ...
 		w.WriteHeader(http.StatusOK)
 	})
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = "3000"
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+port, nil))
 }
 `
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { isSnippetLanguage, snippetLanguages, snippets } from '../../../src/receiver/index.ts'
 import { signBody } from '../../../src/webhook/index.ts'
@@ -45,7 +47,23 @@ describe.each(snippetLanguages)('the handler for %s', (language) => {
     const large = JSON.stringify({ type: 'page', name: 'x'.repeat(200_000) })
     expect(await post(large, signBody(large, secret))).toBe(200)
   })
+
+  test.skipIf(!canRun(language))('keeps running when a request is cut off', async () => {
+    const url = await runHandler(language, secret)
+    await cutOffRequest(url)
+    const { status } = await fetch(url, { method: 'POST', body, headers: { 'x-signature': right } })
+    expect(status).toBe(200)
+  })
 })
+
+/** Sends half of a request and closes the connection. */
+async function cutOffRequest(url: string): Promise<void> {
+  const { hostname, port, pathname } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.end(`POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 9\r\n\r\nhalf`)
+  socket.resume()
+  await once(socket, 'close')
+}
 
 /** PHP has no start-up phase in which it could refuse to start. */
 const starting = snippetLanguages.filter((language) => language !== 'php')
