@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { extname } from 'node:path'
 
 /** Where the build puts the pages; the same relative path from `src`, `dist` and the bundled command. */
-const folder = new URL('../../dist/page/', import.meta.url)
+const folder = (): URL => new URL('../../dist/page/', import.meta.url)
 
 const mediaTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -47,12 +47,13 @@ export class PageFiles {
 /** Reads all files, by name. Requests only look names up, so none of them can leave the folder. */
 async function readFiles() {
   const files = new Map<string, { readonly bytes: Buffer; readonly mediaType: string }>()
-  // The folder is missing in a program that bundles the receiver.
-  for (const file of await readdir(folder, { recursive: true }).catch(() => [])) {
+  // A program that bundles the receiver has no such folder and, as CommonJS, no `import.meta.url`.
+  const list = async () => readdir(folder(), { recursive: true })
+  for (const file of await list().catch(() => [])) {
     const name = file.replaceAll('\\', '/')
     const mediaType = mediaTypes[extname(name)]
     if (mediaType === undefined) continue
-    files.set(name, { bytes: await readFile(new URL(name, folder)), mediaType })
+    files.set(name, { bytes: await readFile(new URL(name, folder())), mediaType })
   }
   return files
 }

@@ -1,11 +1,16 @@
 import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 
 /**
  * Returns the program of a thread, as a source or built: the file `name` beside its caller, `import.meta.url`. Bundlers
  * leave it out, because nothing imports it.
  */
-export function workerProgram(name: string, caller: string): { url: URL; isThere: boolean } {
+export function workerProgram(
+  name: string,
+  // A CommonJS bundle has no `import.meta.url`.
+  caller: string = pathToFileURL('/').href,
+): { url: URL; isThere: boolean } {
   const [extension = ''] = /\.\w+$/.exec(caller) ?? []
   const url = new URL(`${name}${extension}`, caller)
   return { url, isThere: existsSync(url) }

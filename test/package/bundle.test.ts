@@ -17,6 +17,20 @@ const programs = {
     client.track({ userId: 'u_1', event: 'Order Completed' })
     const { delivered, undelivered } = await client.close()
     console.log(delivered, undelivered)`,
+  commonJs: `
+    import { Client, Receiver } from 'evroute'
+    async function main() {
+      const client = new Client('wk_example', { endpoint: process.argv[2] })
+      client.track({ userId: 'u_1', event: 'Order Completed' })
+      console.log((await client.close()).delivered)
+      const receiver = new Receiver()
+      const { url } = await receiver.start()
+      const body = '{"type":"delete","userId":"u_1"}'
+      console.log((await fetch(url, { method: 'POST', body })).status)
+      console.log((await fetch(new URL('_evroute/', url))).status)
+      await receiver.close()
+    }
+    main()`,
   receiver: `
     import { Receiver } from 'evroute'
     const forwardTo = process.argv.slice(2).map((url) => ({ type: null, url }))
@@ -30,11 +44,9 @@ const programs = {
   service: `
     import { createService } from 'evroute/service'
     const sources = [{ id: 'website', writeKeys: ['wk_example'] }]
-    try {
-      await createService({ configuration: { store: 'sqlite:./evroute.db', sources } })
-    } catch ({ code, message, hint }) {
-      console.log(code, message, hint)
-    }`,
+    createService({ configuration: { store: 'sqlite:./evroute.db', sources } }).catch(
+      ({ code, message, hint }) => console.log(code, message, hint),
+    )`,
 }
 
 describe('a bundle, away from all packages', () => {
@@ -56,10 +68,14 @@ describe('a bundle, away from all packages', () => {
     await rm(bundles, { recursive: true, force: true })
   })
 
-  async function bundle(name: keyof typeof programs, options: InputOptions): Promise<string> {
+  async function bundle(
+    name: keyof typeof programs,
+    options: InputOptions,
+    format: 'esm' | 'cjs' = 'esm',
+  ): Promise<string> {
     const build = await rolldown({ input: join(sources, `${name}.js`), ...options })
-    const file = join(bundles, `${name}.mjs`)
-    await build.write({ file, format: 'esm', codeSplitting: false })
+    const file = join(bundles, `${name}.${format === 'esm' ? 'mjs' : 'cjs'}`)
+    await build.write({ file, format, codeSplitting: false })
     await build.close()
     return file
   }
@@ -84,6 +100,12 @@ describe('a bundle, away from all packages', () => {
     expect(endpoint.bodies).toMatchObject([{ batch: [{ event: 'Order Completed' }] }])
   }, 60_000)
 
+  test('in CommonJS has no import.meta.url, and works', async () => {
+    const endpoint = await TestEndpoint.start({ status: 200, body: '{"success":true}' })
+    const program = start(await bundle('commonJs', strict, 'cjs'), endpoint.url)
+    expect(await program.ended).toBe('1\n200\n404\n')
+  }, 60_000)
+
   test('of a receiver receives and forwards', async () => {
     const target = await TestEndpoint.start()
     const receiver = start(await bundle('receiver', strict), target.url)
@@ -94,12 +116,22 @@ describe('a bundle, away from all packages', () => {
     expect(target.bodies).toEqual([JSON.parse(body)])
   }, 60_000)
 
-  test('of a service says that the thread of its store is missing', async () => {
-    const output = await start(await bundle('service', { platform: 'node' })).ended
-    expect(output).toContain('store_unusable Cannot start the thread of the store: ')
-    expect(output).toContain('store-thread.mjs is missing, as it is if evroute is bundled')
-    expect(output).toContain('Keep evroute out of the bundle')
-  }, 60_000)
+  test.each([
+    { format: 'esm', file: 'store-thread.mjs' },
+    { format: 'cjs', file: '/store-thread' },
+  ] as const)(
+    'of a service in $format lacks the thread of its store',
+    async ({ format, file }) => {
+      // esbuild replaces import.meta by {} in CommonJS.
+      const transform = format === 'cjs' ? { define: { 'import.meta': '{}' } } : {}
+      const options: InputOptions = { platform: 'node', transform }
+      const output = await start(await bundle('service', options, format)).ended
+      expect(output).toContain('store_unusable Cannot start the thread of the store: ')
+      expect(output).toContain(`${file} is missing, as it is if evroute is bundled`)
+      expect(output).toContain('Keep evroute out of the bundle')
+    },
+    60_000,
+  )
 })
 
 /** A program and what it writes. */
