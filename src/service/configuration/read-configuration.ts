@@ -62,12 +62,11 @@ export async function configurationSchema(): Promise<object> {
 }
 
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
-  // Load the checks only when they are needed, because zod is slow to load.
-  const [{ checkDocument }, { checkReferences }, { configurationOf, locate }] = await Promise.all([
-    import('./check-document.ts'),
-    import('./references.ts'),
-    import('./configuration.ts'),
-  ])
+  // Load the checks only when they are needed, because zod is slow to load. Not at the same time: in Jest, an import of
+  // zod fails while another one is under way.
+  const { checkDocument } = await import('./check-document.ts')
+  const { checkReferences } = await import('./references.ts')
+  const { configurationOf, locate } = await import('./configuration.ts')
   const breather = new Breather()
   const resolved = await resolveSecrets(given, sources)
   await breather.breathe()
