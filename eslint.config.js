@@ -32,7 +32,6 @@ const packageHomes = {
   '@modelcontextprotocol/server': ['cli/agents'],
   '@modelcontextprotocol/server/stdio': ['cli/agents'],
   '@opentelemetry/api': ['service'],
-  chalk: ['cli/output'],
   ora: ['cli/output'],
 }
 

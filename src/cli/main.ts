@@ -16,7 +16,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   const reason: unknown = io.stop.reason
   if (!(reason instanceof EvrouteError)) return code
   const { tellError } = await import('./program.ts')
-  await tellError(reason, argv, io)
+  tellError(reason, argv, io)
   return gravest([code, exitCodeOf(reason)])
 }
 

@@ -30,16 +30,16 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
       return exitCodes.ok
     }
     const error = thrown instanceof CommanderError ? parseError(thrown, tried) : thrown
-    await tellError(error, argv, io)
+    tellError(error, argv, io)
     return exitCodeOf(error)
   }
 }
 
 /** Reports an error in the form that the command line asks for: as JSON or as text, with or without colour. */
-export async function tellError(error: unknown, argv: readonly string[], io: Io): Promise<void> {
+export function tellError(error: unknown, argv: readonly string[], io: Io): void {
   // Arguments after `--` belong to the child command.
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  await writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
+  writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
 }
 
 type LoadCommand = () => Promise<AddCommand>

@@ -28,7 +28,7 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
   const headers = await readHeaders(values.headers, io)
   const secret = await requireSecret(values.secret, io)
   const writer = new DataWriter(io)
-  const style = await styleOf(io, 'stdout', values.color)
+  const style = styleOf(io, 'stdout', values.color)
   const output = values.json
     ? recordOutput(writer)
     : textOutput(writer, { style, columns: io.stdout.columns }, values.quiet)

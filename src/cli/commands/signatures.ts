@@ -81,7 +81,7 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
     const record = recordLine({ kind: 'verification', valid, reason, diagnosis })
     await writeData(io, json ? record : `${verdicts[check]}\n`)
     if (valid) return exitCodes.ok
-    const style = await styleOf(io, 'stderr', color)
+    const style = styleOf(io, 'stderr', color)
     if (!json && (diagnosis !== null || check === 'mismatch')) {
       io.stderr.write(diagnosisText(diagnosis, style))
     }

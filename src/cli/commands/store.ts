@@ -88,7 +88,7 @@ database cannot be used, 130 interrupted.`,
   run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
     const to = (await readGiven(given, io, '--to')) ?? given
     const { migrate, planMigrate } = await import('../migrating/migrate.ts')
-    const output = await commandOutput(view, io)
+    const output = commandOutput(view, io)
     return (isDryRun ? planMigrate : migrate)({ places: { from, to }, ...output })
   },
 })

@@ -16,7 +16,7 @@ export async function showConfiguration(options: ConfigValues, io: Io): Promise<
   const { settings } = await readForCommand({ path, json, log }, io)
   const text = json
     ? settings.map((setting) => recordLine({ kind: 'setting', ...setting })).join('')
-    : textTable(settings, tableColumns, await commandOutput(options, io))
+    : textTable(settings, tableColumns, commandOutput(options, io))
   await writeData(io, text)
   return exitCodes.ok
 }

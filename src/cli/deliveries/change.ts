@@ -22,7 +22,7 @@ export async function retryDeliveries(selection: Selection, run: ReadersRun): Pr
   }
   await writeData(io, `${countOf(count, 'delivery is', 'deliveries are')} due again\n`)
   const notes = count > 0 ? [await nextText(filter, run)] : await reasonsOf(selection, filter, run)
-  await note(notes, run)
+  note(notes, run)
   return exitCodes.ok
 }
 
@@ -42,7 +42,7 @@ export async function discardDeliveries(
   }
   const counted = countOf(count, 'delivery', 'deliveries')
   await writeData(io, `${counted} ${dryRun ? 'would be discarded' : 'discarded'}\n`)
-  if (!dryRun && count > 0) await note([afterwards], run)
+  if (!dryRun && count > 0) note([afterwards], run)
   return exitCodes.ok
 }
 
@@ -50,8 +50,8 @@ const afterwards =
   'They have failed with the reason "discarded", and can be retried. Webhooks that are being sent right now ' +
   'may still arrive.'
 
-async function note(notes: readonly string[], { io, color }: ReadersRun): Promise<void> {
-  const style = await styleOf(io, 'stderr', color)
+function note(notes: readonly string[], { io, color }: ReadersRun): void {
+  const style = styleOf(io, 'stderr', color)
   for (const text of notes) io.stderr.write(`${style.faint(text)}\n`)
 }
 

@@ -25,7 +25,7 @@ const received = 'received '
 export async function demo({ json, color, page }: DemoValues, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const stdout = new DataWriter(io)
-  const style = await styleOf(io, 'stdout', color)
+  const style = styleOf(io, 'stdout', color)
   const tell = (text: string): void => {
     if (!json) stdout.write(text)
   }

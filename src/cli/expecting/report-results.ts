@@ -43,7 +43,7 @@ export async function reportResults(
   options: ResultsView,
   io: Io,
 ): Promise<ExitCode> {
-  await printResults(results, options, io)
+  printResults(results, options, io)
   const { title, durationMs, cases = [] } = options
   const expected = results.map(({ text: name, account: message, shortfall }) => {
     if (shortfall === undefined) return { name, failure: undefined }
@@ -57,17 +57,13 @@ export async function reportResults(
   return isFailed ? exitCodes.expectationUnmet : exitCodes.ok
 }
 
-async function printResults(
-  results: readonly ExpectationResult[],
-  options: ResultsView,
-  io: Io,
-): Promise<void> {
+function printResults(results: readonly ExpectationResult[], options: ResultsView, io: Io): void {
   const { json, quiet, color, cases = [] } = options
   if (results.length + cases.length === 0) return
-  const style = await styleOf(io, 'stderr', color)
+  const style = styleOf(io, 'stderr', color)
   for (const result of results) {
     if (result.state === 'met' && (quiet || json)) continue
-    if (json) await writeError(io, unmetError(result), options)
+    if (json) writeError(io, unmetError(result), options)
     else io.stderr.write(resultText(result, style, io.stderr.columns))
   }
   for (const { name, failure } of cases) {

@@ -44,8 +44,8 @@ export interface ListenOptions
 /** Receives webhooks until everything expected has arrived, the time is up, or a signal or a bad signature arrives. */
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const screen = await listenScreen(options, io)
-  const view = options.json ? jsonView(screen) : await textView(screen, options)
+  const screen = listenScreen(options, io)
+  const view = options.json ? jsonView(screen) : textView(screen, options)
   const receiver = new Receiver({
     ...options,
     ...options.scenario?.settings,
@@ -198,12 +198,12 @@ function jsonView(screen: ListenScreen): ListenView {
   }
 }
 
-async function textView(screen: ListenScreen, options: ListenOptions): Promise<ListenView> {
+function textView(screen: ListenScreen, options: ListenOptions): ListenView {
   const { io } = screen
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
-  const style = await styleOf(io, 'stdout', options.color)
-  const aside = await styleOf(io, 'stderr', options.color)
+  const style = styleOf(io, 'stdout', options.color)
+  const aside = styleOf(io, 'stderr', options.color)
   const { verbose, quiet, forwardTo, onEvent } = options
   const passesOn = forwardTo.length > 0 || onEvent !== undefined
   const program = programName(io)

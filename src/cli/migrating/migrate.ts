@@ -13,7 +13,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
-import { wantsColor, type CommandOutput } from '../output/style.ts'
+import type { CommandOutput } from '../output/style.ts'
 import { textTable, type TextTableView } from '../output/table.ts'
 
 interface MigrateRun extends CommandOutput {
@@ -26,8 +26,7 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const { newId, clock } = createRuntime()
   const text = new ProgressText(elapsedMs)
-  const color = wantsColor(io, io.stderr, run.color)
-  const endProgress = startProgress(io, () => text.line, { color, quiet: false })
+  const endProgress = startProgress(io, () => text.line, { color: run.color, quiet: false })
   try {
     const outcome = await migrateStore({
       ...places,

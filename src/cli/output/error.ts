@@ -16,12 +16,12 @@ export function cannotWrite(message: string, hint: string, cause: unknown): Evro
 }
 
 /** Writes an error to stderr, as JSON or as text. */
-export async function writeError(
+export function writeError(
   io: Io,
   error: unknown,
   { json, color }: { readonly json: boolean; readonly color: boolean },
-): Promise<void> {
-  const text = json ? errorRecord(error) : errorText(error, await styleOf(io, 'stderr', color))
+): void {
+  const text = json ? errorRecord(error) : errorText(error, styleOf(io, 'stderr', color))
   io.stderr.write(asCalled(text, io))
 }
 

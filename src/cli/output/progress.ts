@@ -2,6 +2,7 @@ import { formatDuration, shortText } from '../../model/index.ts'
 import type { Ora } from 'ora'
 import type { Io } from '../io.ts'
 import { formatCount } from './numbers.ts'
+import { wantsColor } from './style.ts'
 
 /** Delay before the progress line appears. Shorter commands show none. */
 const showAfterMs = 500
@@ -45,6 +46,7 @@ export function progressText(progress: Progress): string {
 }
 
 interface ProgressView {
+  /** False if `--no-color` is given. */
   readonly color: boolean
   /** Whether to show no line on a terminal. */
   readonly quiet: boolean
@@ -87,7 +89,7 @@ function spin(io: Io, text: () => string, color: boolean): EndProgress {
     spinner = ora({
       text: line(),
       stream: process.stderr,
-      color: color ? 'cyan' : false,
+      color: wantsColor(io, io.stderr, color) ? 'cyan' : false,
       isEnabled: true,
       // By default ora puts stdin into raw mode, which breaks commands that read stdin.
       discardStdin: false,

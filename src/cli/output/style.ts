@@ -1,3 +1,4 @@
+import { styleText } from 'node:util'
 import type { Io, OutputStream } from '../io.ts'
 
 type Paint = (text: string) => string
@@ -35,9 +36,25 @@ export const plainStyle: Style = Object.freeze({
   ...{ good: unpainted, bad: unpainted, warning: unpainted },
 })
 
-/** Makes the style for a stream of a command. */
-export function styleOf(io: Io, stream: 'stdout' | 'stderr', color = true): Promise<Style> {
-  return createStyle(wantsColor(io, io[stream], color))
+/** The style with colour. */
+export const colorStyle: Style = Object.freeze({
+  strong: painted('bold'),
+  faint: painted('dim'),
+  good: painted('green'),
+  bad: painted('red'),
+  warning: painted('yellow'),
+  name: painted('cyan'),
+  plain: unpainted,
+})
+
+function painted(format: Parameters<typeof styleText>[0]): Paint {
+  // Node would decide by stdout and the environment of the process.
+  return (text) => styleText(format, text, { validateStream: false })
+}
+
+/** Returns the style for a stream of a command. */
+export function styleOf(io: Io, stream: 'stdout' | 'stderr', color = true): Style {
+  return wantsColor(io, io[stream], color) ? colorStyle : plainStyle
 }
 
 /** The streams of a command, and how it formats its output. */
@@ -52,27 +69,10 @@ export interface CommandOutput {
 }
 
 /** Decides how a command formats its output. */
-export async function commandOutput(
+export function commandOutput(
   { json, color }: Pick<CommandOutput, 'json' | 'color'>,
   io: Io,
-): Promise<CommandOutput> {
+): CommandOutput {
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  return { io, json, color, style: await styleOf(io, 'stdout', color), columns }
-}
-
-/** Makes a style with or without colour. */
-export async function createStyle(color: boolean): Promise<Style> {
-  if (!color) return plainStyle
-  // Import on demand: the output of scripts mostly has no colour.
-  const { Chalk } = await import('chalk')
-  const chalk = new Chalk({ level: 1 })
-  return {
-    strong: chalk.bold,
-    faint: chalk.dim,
-    good: chalk.green,
-    bad: chalk.red,
-    warning: chalk.yellow,
-    name: chalk.cyan,
-    plain: unpainted,
-  }
+  return { io, json, color, style: styleOf(io, 'stdout', color), columns }
 }

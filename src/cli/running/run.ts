@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { constants } from 'node:os'
 import { parseExpectation } from '../../match/index.ts'
 import { formatDuration, SettingError } from '../../model/index.ts'
-import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
+import { SummaryMemory } from '../../receiver/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -16,7 +16,7 @@ import type { ReportCase } from '../output/ci-report.ts'
 import { programName } from '../output/command-line.ts'
 import { usageError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
-import { styleOf } from '../output/style.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import { readSecret } from '../secret.ts'
 import { Child } from './child.ts'
 import { openTestBed, type CommandEnvironment, type TestBed } from './test-bed.ts'
@@ -26,7 +26,7 @@ type RunOptions = Awaited<ReturnType<typeof readOptions>>
 interface Run {
   readonly options: RunOptions
   readonly io: Io
-  readonly view: Awaited<ReturnType<typeof openView>>
+  readonly style: Style
   readonly bed: TestBed
   readonly awaited: AwaitedRequests
 }
@@ -43,17 +43,19 @@ const quietMs = 100
  */
 export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
   const options = await readOptions(values, words, io)
-  const view = await openView(options, io)
+  const style = styleOf(io, 'stderr', options.color)
+  const memory = new SummaryMemory()
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   try {
     await using bed = await openTestBed(options)
     const awaited = new AwaitedRequests(options.expectations, systemClock.nowMs())
     bed.receiver.on('event', (event) => {
       awaited.observe(event)
-      view.event(event)
+      const view = { style, memory, verbose: false, columns: io.stderr.columns }
+      if (options.verbose) io.stderr.write(eventText(event, { ...view, program: programName(io) }))
       return capture?.append(event)
     })
-    return await runOn({ options, io, view, bed, awaited })
+    return await runOn({ options, io, style, bed, awaited })
   } finally {
     await capture?.close()
   }
@@ -92,33 +94,37 @@ async function readOptions(values: RunValues, [program, ...args]: readonly strin
   return { ...values, virtualClock, program, args, secret, expectations }
 }
 
-async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> {
-  const { program, args } = options
+async function runOn({ options, io, style, bed, awaited }: Run): Promise<number> {
+  const { program, args, quiet } = options
   const { environment, receiver } = bed
   const elapsedMs = stopwatch()
-  view.ready(environment)
+  // Stdout belongs to the command.
+  const tell = (text: string): void => void io.stderr.write(`${text}\n`)
+  const say = (text: string): void => (quiet ? undefined : tell(text))
+  say(addressesText(environment, options, style))
   const child = await Child.start({ program, args, env: { ...io.env, ...environment } })
   const endPassing = passSignalsOn(child, io)
   try {
     const code = await child.ended
     bed.commandEnded()
     // A command that failed has already said why, so don't wait for missing requests.
-    if (code === 0) await untilAllCame({ options, io, bed, awaited })
+    const pending = code === 0 ? await pendingAtEnd({ options, io, bed, awaited }) : 0
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
-    const pending = code === 0 ? await bed.pending() : 0
     // A request in progress at the timeout has arrived and counts.
     await (options.hold ? bed.closeService() : bed.close())
-    const cases = pending > 0 && !options.allowPending ? [pendingCase(pending)] : []
+    const cases = pendingCases(pending, options)
     const durationMs = elapsedMs()
     const resultsView = { ...options, title: 'evroute run', durationMs, json: false, cases }
-    view.summary(receiver.counts, durationMs)
-    if (options.allowPending) view.pending(pending)
+    say(`${countsText(receiver.counts)} in ${formatDuration(durationMs)}`)
+    if (options.allowPending && pending > 0) {
+      say(`Deliveries still pending: ${formatCount(pending)}`)
+    }
     const expected = await reportResults(awaited.results(), resultsView, io)
-    view.commandEnded(code)
+    if (code !== 0) tell(endText(code))
     const end = code === 0 ? expected : code
     if (options.hold && end !== exitCodes.ok) {
-      view.held((await receiver.start()).url)
-      await interruption(io)
+      tell(`${pageText(environment)}  shows what arrived. Ctrl-C ends it.`)
+      if (!io.interrupted.aborted) await once(io.interrupted, 'abort')
     }
     return end
   } finally {
@@ -127,22 +133,14 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
   }
 }
 
-async function interruption({ interrupted }: Io): Promise<void> {
-  if (!interrupted.aborted) await once(interrupted, 'abort')
-}
-
 /** Makes the failed check for pending deliveries. A later retry would change the counts. */
-function pendingCase(pending: number): ReportCase {
-  return {
-    name: 'no delivery is pending',
-    failure: {
-      type: 'pending',
-      message: `expected none, got ${formatCount(pending)}`,
-      detail:
-        'It is being sent, or is waiting for a retry. Pass --clock virtual so that retries take\n' +
-        'no time, wait longer with --timeout, or accept it with --allow-pending.',
-    },
-  }
+function pendingCases(pending: number, { allowPending }: RunOptions): readonly ReportCase[] {
+  if (pending === 0 || allowPending) return []
+  const message = `expected none, got ${formatCount(pending)}`
+  const detail =
+    'It is being sent, or is waiting for a retry. Pass --clock virtual so that retries take\n' +
+    'no time, wait longer with --timeout, or accept it with --allow-pending.'
+  return [{ name: 'no delivery is pending', failure: { type: 'pending', message, detail } }]
 }
 
 /** @returns a function that stops passing signals on */
@@ -163,8 +161,12 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
   }
 }
 
-/** Resolves when nothing is missing or in progress, at the timeout, or on a signal. */
-async function untilAllCame(run: Omit<Run, 'view'>): Promise<void> {
+/**
+ * Resolves when nothing is missing or in progress, at the timeout, or on a signal.
+ *
+ * @returns the number of deliveries that are not settled
+ */
+async function pendingAtEnd(run: Omit<Run, 'style'>): Promise<number> {
   const { bed, awaited } = run
   const { interrupted } = run.io
   const waitedMs = stopwatch()
@@ -179,40 +181,30 @@ async function untilAllCame(run: Omit<Run, 'view'>): Promise<void> {
     await sleep(systemClock, lookMs, interrupted)
   }
   endListening()
+  return bed.pending()
 }
 
-/** Opens the view of a run on stderr, because stdout belongs to the command. It shows no secrets. */
-async function openView({ page, quiet, verbose, color }: RunValues, io: Io) {
-  const style = await styleOf(io, 'stderr', color)
-  const memory = new SummaryMemory()
-  const program = programName(io)
-  const tell = (text: string): void => void io.stderr.write(`${text}\n`)
-  return {
-    ready: ({ EVROUTE_URL, EVROUTE_ENDPOINT }: CommandEnvironment): void => {
-      if (quiet) return
-      tell(`Receiver  ${EVROUTE_URL}  ${style.faint('EVROUTE_URL, EVROUTE_SECRET')}`)
-      if (page) tell(`Page      ${inspectorUrl(EVROUTE_URL) ?? ''}`)
-      if (EVROUTE_ENDPOINT === undefined) return
-      tell(`Service   ${EVROUTE_ENDPOINT}  ${style.faint('EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY')}`)
-    },
-    event: (event: ReceivedEvent): void => {
-      if (!verbose) return
-      const { columns } = io.stderr
-      io.stderr.write(eventText(event, { style, memory, verbose: false, columns, program }))
-    },
-    summary: (counts: ReceivedCounts, durationMs: number): void => {
-      if (!quiet) tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
-    },
-    commandEnded: (code: number): void => {
-      if (code === 0) return
-      const [signal] =
-        Object.entries(constants.signals).find(([, each]) => each + 128 === code) ?? []
-      tell(`The command ended with ${code}${signal === undefined ? '' : ` (${signal})`}`)
-    },
-    held: (url: string): void =>
-      tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`),
-    pending: (count: number): void => {
-      if (count > 0 && !quiet) tell(`Deliveries still pending: ${formatCount(count)}`)
-    },
+/** Formats where the receiver and the service are. Shows no secrets. */
+function addressesText(
+  environment: CommandEnvironment,
+  { page }: RunOptions,
+  style: Style,
+): string {
+  const { EVROUTE_URL, EVROUTE_ENDPOINT } = environment
+  const lines = [`Receiver  ${EVROUTE_URL}  ${style.faint('EVROUTE_URL, EVROUTE_SECRET')}`]
+  if (page) lines.push(pageText(environment))
+  if (EVROUTE_ENDPOINT !== undefined) {
+    const names = style.faint('EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY')
+    lines.push(`Service   ${EVROUTE_ENDPOINT}  ${names}`)
   }
+  return lines.join('\n')
+}
+
+function pageText({ EVROUTE_URL }: CommandEnvironment): string {
+  return `Page      ${inspectorUrl(EVROUTE_URL) ?? ''}`
+}
+
+function endText(code: number): string {
+  const [signal] = Object.entries(constants.signals).find(([, each]) => each + 128 === code) ?? []
+  return `The command ended with ${code}${signal === undefined ? '' : ` (${signal})`}`
 }

@@ -44,7 +44,7 @@ export async function runScenarios(
 ): Promise<ExitCode> {
   const { json, color, deadlineMs } = options
   const stdout = new DataWriter(io)
-  const style = await styleOf(io, 'stdout', color)
+  const style = styleOf(io, 'stdout', color)
   let failed = 0
   for (const scenario of options.scenarios) {
     if (io.stop.aborted) return exitCodes.interrupted

@@ -21,7 +21,7 @@ import { asCalled } from '../output/command-line.ts'
 import { errorRecord, errorText } from '../output/error.ts'
 import { countOf, formatTimeOfDay } from '../output/numbers.ts'
 import { progressText, startProgress } from '../output/progress.ts'
-import { styleOf, wantsColor, type Style } from '../output/style.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import {
   summaryLine,
   callName,
@@ -65,17 +65,12 @@ export interface Closing {
   readonly skipped: number | undefined
 }
 
-interface ReportParts {
-  readonly io: Io
-  readonly options: ReportOptions
-  readonly elapsedMs: () => number
-  readonly style: Style
-  readonly dataStyle: Style
-}
-
 /** Reports requests, deliveries, problems and the result, as records on stdout or lines on stderr. */
 export class Report implements Observer {
-  readonly #parts: ReportParts
+  readonly #io: Io
+  readonly #options: ReportOptions
+  readonly #elapsedMs: () => number
+  readonly #style: Style
   readonly #stdout: DataWriter
   #endProgress = (): void => undefined
   #done = 0
@@ -88,29 +83,20 @@ export class Report implements Observer {
   #retriesAnnounced = false
   #whyFiltered: string | undefined
 
-  private constructor(parts: ReportParts) {
-    this.#parts = parts
-    this.#stdout = new DataWriter(parts.io)
-  }
-
-  /**
-   * Opens the files of a report.
-   *
-   * @param elapsedMs - returns the time since the command began
-   */
-  static async open(io: Io, options: ReportOptions, elapsedMs: () => number): Promise<Report> {
-    const { color } = options
-    const style = await styleOf(io, 'stderr', color)
-    const dataStyle = await styleOf(io, 'stdout', color)
-    return new Report({ io, options, elapsedMs, style, dataStyle })
+  /** @param elapsedMs - returns the time since the command began */
+  constructor(io: Io, options: ReportOptions, elapsedMs: () => number) {
+    this.#io = io
+    this.#options = options
+    this.#elapsedMs = elapsedMs
+    this.#style = styleOf(io, 'stderr', options.color)
+    this.#stdout = new DataWriter(io)
   }
 
   /** Shows a progress line until the summary or `close`. */
   begin(text: () => string): void {
-    const { quiet, json, color } = this.#parts.options
-    if (json && this.#parts.io.stderr.isTTY !== true) return
-    const view = { quiet, color: wantsColor(this.#parts.io, this.#parts.io.stderr, color) }
-    this.#endProgress = startProgress(this.#parts.io, text, view)
+    const { quiet, json, color } = this.#options
+    if (json && this.#io.stderr.isTTY !== true) return
+    this.#endProgress = startProgress(this.#io, text, { quiet, color })
   }
 
   /**
@@ -125,15 +111,15 @@ export class Report implements Observer {
       total,
       pending: Math.max(taken - this.#done, 0),
       failed: this.#failed,
-      elapsedMs: this.#parts.elapsedMs(),
+      elapsedMs: this.#elapsedMs(),
       problem: this.#lastProblem,
     })
   }
 
   /** A log on stderr. Contains warnings unless `--quiet` is given, and the details that DEBUG asks for. */
   get log(): Log {
-    const { debug, info } = logFromEnvironment({ ...this.#parts.io.env })
-    if (this.#parts.options.quiet) return { debug, info, warn: silentLog.warn }
+    const { debug, info } = logFromEnvironment({ ...this.#io.env })
+    if (this.#options.quiet) return { debug, info, warn: silentLog.warn }
     const { warn } = lineLog((line) => this.#line(line))
     return {
       debug,
@@ -147,7 +133,7 @@ export class Report implements Observer {
 
   request(record: RequestRecord): void {
     const { outcome, error, url } = record
-    const { json, verbose, retryForMs } = this.#parts.options
+    const { json, verbose, retryForMs } = this.#options
     this.#request = record
     if (outcome !== 'success') {
       this.#lastProblem = `${failureText(error ?? '')} from ${endpointName(url)}`
@@ -155,7 +141,7 @@ export class Report implements Observer {
     if (json) {
       this.#stdout.record(requestRecord(record))
     } else if (verbose || outcome !== 'success') {
-      this.#problem(requestText(record, this.#parts.style, retryForMs))
+      this.#problem(requestText(record, this.#style, retryForMs))
       // A request that this process interrupted is not retried.
       const isRetried = outcome === 'retry' && error !== 'interrupted'
       if (isRetried && !verbose) this.#announceRetries(error)
@@ -173,9 +159,9 @@ export class Report implements Observer {
     this.#done++
     if (state !== 'delivered') this.#failed++
     this.#delivery = { ...delivery, explanation }
-    if (this.#parts.options.json) {
+    if (this.#options.json) {
       this.#stdout.record(deliveryRecord(delivery))
-    } else if (state !== 'delivered' && this.#parts.options.single === undefined) {
+    } else if (state !== 'delivered' && this.#options.single === undefined) {
       const why = `${failureText(reason ?? '')}${explanation}`
       const outcome = `${state} after ${countOf(attempts, 'attempt')}: ${why}`
       this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
@@ -183,7 +169,7 @@ export class Report implements Observer {
   }
 
   endpoint({ url, probeAtMs, error }: EndpointChange): void {
-    if (this.#parts.options.json) return
+    if (this.#options.json) return
     const name = endpointName(url)
     if (probeAtMs === null) this.#problem(`${name} answers again`)
     else {
@@ -195,7 +181,7 @@ export class Report implements Observer {
   /** Reports that a batch is sent again. */
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
-    if (this.#parts.options.json) return
+    if (this.#options.json) return
     const calls = countOf(callCount, 'call')
     const next = `next try in ${formatDuration(Math.round(delayMs))}`
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
@@ -211,7 +197,7 @@ export class Report implements Observer {
     { file, line }: RowPosition,
     { code, message }: Readonly<Record<'code' | 'message', string>>,
   ): void {
-    const { json, quiet, verbose } = this.#parts.options
+    const { json, quiet, verbose } = this.#options
     this.#rejected++
     if (json) {
       const problem = { line, code, message }
@@ -224,9 +210,9 @@ export class Report implements Observer {
 
   /** Reports an error that ends the transfer early. The summary still follows. */
   failure(error: unknown): void {
-    const { json } = this.#parts.options
-    const text = json ? errorRecord(error) : errorText(error, this.#parts.style)
-    this.#parts.io.stderr.write(asCalled(text, this.#parts.io))
+    const { json } = this.#options
+    const text = json ? errorRecord(error) : errorText(error, this.#style)
+    this.#io.stderr.write(asCalled(text, this.#io))
   }
 
   /** Counts a call that the service has accepted. */
@@ -237,15 +223,16 @@ export class Report implements Observer {
   /** Reports a row that `--only` excluded. */
   filtered(plan: Plan): void {
     this.#whyFiltered = plan.decision?.hint
-    if (this.#parts.options.dryRun === true) this.planned(plan)
+    if (this.#options.dryRun === true) this.planned(plan)
     else this.#done++
   }
 
   /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
-    if (!this.#parts.options.json) {
-      if (!this.#parts.options.quiet) this.#stdout.write(planText(plan, this.#parts.dataStyle))
+    const { json, quiet, color } = this.#options
+    if (!json) {
+      if (!quiet) this.#stdout.write(planText(plan, styleOf(this.#io, 'stdout', color)))
       return
     }
     const { messageId, type, decision, isNamed, urls, body, signature } = plan
@@ -261,24 +248,22 @@ export class Report implements Observer {
   /** Removes the progress line and writes the summary. */
   summary({ ledger, durationMs, skipped }: Closing): void {
     this.#endProgress()
-    if (this.#parts.options.json) {
+    if (this.#options.json) {
       const passedOver = skipped === undefined ? {} : { skipped }
       this.#stdout.record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
       return
     }
-    if (!this.#parts.options.quiet) this.#notesOnWhatIsNotShown(skipped ?? 0)
+    if (!this.#options.quiet) this.#notesOnWhatIsNotShown(skipped ?? 0)
     const single = this.#singleText(ledger, durationMs)
-    if (single !== undefined) this.#parts.io.stderr.write(`${single}\n`)
-    if (single !== undefined && !this.#parts.options.verbose) return
-    const isDry = this.#parts.options.dryRun ?? false
-    this.#parts.io.stderr.write(
-      summaryLine(ledger, durationMs, { style: this.#parts.style, isDry }),
-    )
+    if (single !== undefined) this.#io.stderr.write(`${single}\n`)
+    if (single !== undefined && !this.#options.verbose) return
+    const isDry = this.#options.dryRun ?? false
+    this.#io.stderr.write(summaryLine(ledger, durationMs, { style: this.#style, isDry }))
   }
 
   /** Writes a note to stderr, even with `--quiet` or `--json`. */
   note(text: string): void {
-    this.#parts.io.stderr.write(`${asCalled(text, this.#parts.io)}\n`)
+    this.#io.stderr.write(`${asCalled(text, this.#io)}\n`)
   }
 
   /** Resolves when the reader of stdout has caught up. */
@@ -292,7 +277,7 @@ export class Report implements Observer {
   }
 
   #notesOnWhatIsNotShown(skipped: number): void {
-    const { verbose } = this.#parts.options
+    const { verbose } = this.#options
     const rejections = this.#rejected - rejectionLinesMax
     if (rejections > 0 && !verbose) {
       const rows = countOf(rejections, 'more rejected row')
@@ -307,36 +292,35 @@ export class Report implements Observer {
 
   /** Formats the line about the only call; undefined if there are several, or if the call was rejected. */
   #singleText(ledger: Closing['ledger'], durationMs: number): string | undefined {
-    const { single, dryRun } = this.#parts.options
+    const { single, dryRun } = this.#options
     if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
     const call = { name: callName(single.call), urls: single.urls, ledger }
-    if (dryRun === true) return plannedText(call, this.#parts.style)
+    if (dryRun === true) return plannedText(call, this.#style)
     const ended = { delivery: this.#delivery, request: this.#request, durationMs }
-    return singleText({ ...call, ...ended, whyFiltered: this.#whyFiltered }, this.#parts.style)
+    return singleText({ ...call, ...ended, whyFiltered: this.#whyFiltered }, this.#style)
   }
 
   #problem(text: string): void {
-    if (this.#parts.options.quiet) return
+    if (this.#options.quiet) return
     this.#problemLines++
-    if (this.#problemLines <= problemLinesMax || this.#parts.options.verbose)
-      this.#line(`${text}\n`)
+    if (this.#problemLines <= problemLinesMax || this.#options.verbose) this.#line(`${text}\n`)
   }
 
   /** Says once that failed requests are retried. Otherwise, the pause before the next line would look like a hang. */
   #announceRetries(error: string | null): void {
-    const { quiet, retryForMs, retryNote } = this.#parts.options
+    const { quiet, retryForMs, retryNote } = this.#options
     if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return
     this.#retriesAnnounced = true
     const cause =
       error === 'ECONNREFUSED'
-        ? asCalled('Nothing is listening there. Is `evroute listen` running? ', this.#parts.io)
+        ? asCalled('Nothing is listening there. Is `evroute listen` running? ', this.#io)
         : ''
     const how = retryNote ?? `Retrying for ${formatDuration(retryForMs)}; see --retry-for`
-    this.#line(`${this.#parts.style.faint(`  └ ${cause}${how}`)}\n`)
+    this.#line(`${this.#style.faint(`  └ ${cause}${how}`)}\n`)
   }
 
   #line(line: string): void {
-    if (this.#parts.options.json && !this.#parts.options.verbose) return
-    this.#parts.io.stderr.write(line)
+    if (this.#options.json && !this.#options.verbose) return
+    this.#io.stderr.write(line)
   }
 }

@@ -55,7 +55,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const clock = options.virtualClock ? new VirtualClock(systemClock.nowMs(), io.stop) : systemClock
   const { single: call } = request
   const single = call === undefined ? undefined : { call, urls: urlsOf(options) }
-  const report = await Report.open(io, { ...options, single }, elapsedMs)
+  const report = new Report(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = { parsed: 0, read: 0, filtered: 0 }
   const outlet = await openOutlet({ options, runtime, listener: report })

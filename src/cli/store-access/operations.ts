@@ -83,11 +83,11 @@ function runnerOf<Opened>(
 ): (values: AccessValues, io: Io, work: Work<Opened & WorkRun>) => Promise<ExitCode> {
   return async (values, io, work) => {
     const api = await namedService(values, io)
-    const output = await commandOutput(values, io)
+    const output = commandOutput(values, io)
     const { json, color } = output
     const elapsedMs = stopwatch()
     const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
-    const report = await Report.open(io, look, elapsedMs)
+    const report = new Report(io, look, elapsedMs)
     const watch = watchDeliveries(json ? undefined : report)
     let parts = (): readonly string[] => []
     const showProgress: WorkRun['showProgress'] = (shown) => (parts = shown)

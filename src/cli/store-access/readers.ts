@@ -177,7 +177,7 @@ export async function runReaders(
 ): Promise<ExitCode> {
   const { write = false, reveal = false } = values
   const target = await findTarget(values, io)
-  const output = await commandOutput(values, io)
+  const output = commandOutput(values, io)
   const withOutput = (readers: OpenedReaders): Promise<ExitCode> =>
     work({ ...readers, ...output, nowMs: systemClock.nowMs() })
   if (target.kind === 'service') {

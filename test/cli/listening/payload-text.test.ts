@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { payloadText, formatJson } from '../../../src/cli/output/json.ts'
-import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
+import { colorStyle, plainStyle } from '../../../src/cli/output/style.ts'
 import type { JsonObject } from '../../../src/model/index.ts'
 
 const textOf = (body: JsonObject, style = plainStyle) =>
@@ -8,13 +8,13 @@ const textOf = (body: JsonObject, style = plainStyle) =>
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe('payloadText', () => {
-  test.each([true, false])('is the same JSON as in other output, in colour: %s', async (color) => {
+  test.each([true, false])('is the same JSON as in other output, in colour: %s', (color) => {
     const body = {
       'a "b": ': [1, -2.5e-7, true, null, [], {}],
       c: { d: 'true 1 null', '\u202e': '\u009b31m\u001b[31m\u007f' },
       e: [],
     }
-    const style = await createStyle(color)
+    const style = color ? colorStyle : plainStyle
     expect(textOf(body, style)).toBe(formatJson(body, style))
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { formatJson } from '../../../src/cli/output/json.ts'
-import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
+import { colorStyle, plainStyle } from '../../../src/cli/output/style.ts'
 
 describe('formatJson', () => {
   test('indents the same JSON', () => {
@@ -9,8 +9,8 @@ describe('formatJson', () => {
     expect(text).toBe(JSON.stringify(value, null, 2))
   })
 
-  test('colours keys, strings and other scalars differently', async () => {
-    const text = formatJson({ a: 'x: 1', n: -1, t: true }, await createStyle(true))
+  test('colours keys, strings and other scalars differently', () => {
+    const text = formatJson({ a: 'x: 1', n: -1, t: true }, colorStyle)
     const cyan = (words: string) => `\u001b[36m${words}\u001b[39m`
     expect(text.split('\n').slice(1, -1)).toEqual([
       `  ${cyan('"a"')}: \u001b[32m"x: 1"\u001b[39m,`,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
+import { colorStyle, plainStyle } from '../../../src/cli/output/style.ts'
 import { summaryLine } from '../../../src/cli/sending/report-text.ts'
 
 const ledger = {
@@ -25,7 +25,7 @@ test('the summary has three equations that a reader can check', () => {
   )
 })
 
-test('the summary colours counts that are not zero', async () => {
-  const line = summaryLine({ ...ledger, delivered: 0 }, 1, { style: await createStyle(true) })
+test('the summary colours counts that are not zero', () => {
+  const line = summaryLine({ ...ledger, delivered: 0 }, 1, { style: colorStyle })
   expect(line).toContain('0 delivered + \u001b[31m50 failed')
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
+import { colorStyle, plainStyle } from '../../../src/cli/output/style.ts'
 import { textTable, type TableColumn } from '../../../src/cli/output/table.ts'
 
 interface Row {
@@ -54,12 +54,12 @@ describe('textTable', () => {
     expect(linesAt(2)).toEqual(['k…', 'f…', 'v…', ''])
   })
 
-  test('colours texts, but not the padding around them', async () => {
+  test('colours texts, but not the padding around them', () => {
     const columns: readonly TableColumn<Row>[] = [
       { title: 'n', text: ({ count }) => String(count), isCount: true, look: 'bad' },
       { title: 'key', text: ({ key }) => key, look: ({ count }) => (count > 9 ? 'good' : 'faint') },
     ]
-    const text = textTable(rows, columns, { style: await createStyle(true), columns: undefined })
+    const text = textTable(rows, columns, { style: colorStyle, columns: undefined })
     expect(text.split('\n')[1]).toBe(
       '       \u001b[31m7\u001b[39m  \u001b[2mfirst_time_shopper\u001b[22m',
     )

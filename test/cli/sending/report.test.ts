@@ -197,7 +197,7 @@ describe('a slow reader of stdout', () => {
     const stderr = new CapturedStream()
     const stop = new AbortController().signal
     const io = { stdin: process.stdin, stdout, stderr, env: {}, stop, interrupted: stop }
-    const report = await Report.open(io, await readSendingOptions({ json: true }, io), () => 0)
+    const report = new Report(io, await readSendingOptions({ json: true }, io), () => 0)
     report.rejected({ line: 1 }, { code: 'invalid_json', message: '' })
     await new Promise((resolve) => setImmediate(resolve))
     await report.ready()

@@ -86,7 +86,7 @@ const sections: readonly Section[] = [
     writers: '`send`, `replay`, `explain`, `demo`',
     about:
       'The last record: counts that balance. `acknowledged` comes with `--endpoint`, `skipped` with `replay`.',
-    made: ['src/cli/sending/report.ts', 'src/cli/demo/demo.ts'],
+    made: ['src/cli/demo/demo.ts', 'src/cli/sending/report.ts'],
   },
   {
     kind: 'summary',
@@ -346,7 +346,10 @@ function isAbout(section: Section, { kind, path }: RecordSource): boolean {
 }
 
 function sectionText(section: Section, found: readonly RecordSource[]): string {
-  const made = found.filter((source) => isAbout(section, source))
+  // In the order of `made`, because the order of the files depends on their imports.
+  const made = section.made.flatMap((start) =>
+    found.filter((source) => isAbout({ ...section, made: [start] }, source)),
+  )
   if (made.length === 0) throw new Error(`Cannot document "${section.kind}": no code makes it`)
   const fields = alternatives(made.map((source) => source.fields))
   return `## \`${section.kind}\` of ${section.writers}\n\n${section.about}\n\n${table(['field', 'value', 'meaning'], fields.map(row))}`

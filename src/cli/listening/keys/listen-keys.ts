@@ -51,7 +51,7 @@ export interface ListenScreen {
 }
 
 /** Makes a screen with keys on an interactive terminal; otherwise, one with plain streams. */
-export async function listenScreen(options: ListenScreenOptions, io: Io): Promise<ListenScreen> {
+export function listenScreen(options: ListenScreenOptions, io: Io): ListenScreen {
   const { filter, save, input, json, quiet, color } = options
   const { terminal } = io
   if (terminal === undefined || !input || json || quiet) {
@@ -64,7 +64,7 @@ export async function listenScreen(options: ListenScreenOptions, io: Io): Promis
       close: () => Promise.resolve(),
     }
   }
-  const style = await styleOf(io, 'stderr', color)
+  const style = styleOf(io, 'stderr', color)
   return new ListenKeys({ io, terminal, style, filter, save })
 }
 

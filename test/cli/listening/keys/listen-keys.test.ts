@@ -47,7 +47,7 @@ const ping = receivedEvent(1, { type: 'track', userId: 'u_1', event: 'Ping' })
 const page = receivedEvent(2, { type: 'page', userId: 'u_1', properties: {} })
 const plain = { save: undefined, input: true, json: false, quiet: false, color: false }
 
-async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
+function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
   const terminal = new FakeTerminal()
   const stream = new CapturedStream({ isTTY: true, columns: 80 })
   const controller = new AbortController()
@@ -61,7 +61,7 @@ async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {
     interrupted: signal,
     terminal,
   }
-  const screen = await listenScreen({ ...plain, ...changes }, io)
+  const screen = listenScreen({ ...plain, ...changes }, io)
   const failures: unknown[] = []
   const shown: number[] = []
   const events: ReceivedEvent[] = []
@@ -80,8 +80,8 @@ async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {
 }
 
 describe('keys of listen', () => {
-  test('output appears above the line, and so do messages of keys', async () => {
-    const { screen, terminal, stream, open, arrive, shown } = await onScreen()
+  test('output appears above the line, and so do messages of keys', () => {
+    const { screen, terminal, stream, open, arrive, shown } = onScreen()
     open()
     screen.io.stdout.write('event\n')
     expect(stream.text).toBe(`${erase}event\n`)
@@ -97,8 +97,8 @@ describe('keys of listen', () => {
     expect(shown).toEqual([1, 2])
   })
 
-  test('a long pause keeps the newest thousand requests', async () => {
-    const { terminal, stream, open, arrive, shown } = await onScreen()
+  test('a long pause keeps the newest thousand requests', () => {
+    const { terminal, stream, open, arrive, shown } = onScreen()
     open()
     terminal.press('p')
     for (let seq = 1; seq <= 1_002; seq++) arrive({ ...ping, seq })
@@ -107,8 +107,8 @@ describe('keys of listen', () => {
     expect([shown.length, shown[0], shown.at(-1)]).toEqual([1_000, 3, 1_002])
   })
 
-  test('y prints a command that sends the same bytes and headers', async () => {
-    const { terminal, stream, open, arrive } = await onScreen()
+  test('y prints a command that sends the same bytes and headers', () => {
+    const { terminal, stream, open, arrive } = onScreen()
     open()
     const headers = { host: 'shop.example.com', 'x-note': "it's", 'x-empty': '' }
     arrive(receivedEvent(1, { type: 'track', event: "D'oh" }, { headers, path: '/in?a=1' }))
@@ -119,8 +119,8 @@ describe('keys of listen', () => {
     )
   })
 
-  test('y prints no control characters of a request', async () => {
-    const { terminal, stream, open, arrive } = await onScreen()
+  test('y prints no control characters of a request', () => {
+    const { terminal, stream, open, arrive } = onScreen()
     open()
     const headers = { 'x-note': '50% \u00c2\u009b31m\u001b]52;' }
     arrive(receivedEvent(1, { type: 'track', event: 'a\u202e\u009bm' }, { headers }))
@@ -131,8 +131,8 @@ describe('keys of listen', () => {
     expect(text).not.toMatch(/[\u001b\u0080-\u009f\u202e]/)
   })
 
-  test('enter shows the last request in full, without control characters', async () => {
-    const { arrive, terminal, stream, open } = await onScreen()
+  test('enter shows the last request in full, without control characters', () => {
+    const { arrive, terminal, stream, open } = onScreen()
     open()
     const body = { type: 'track', event: 'x\u202ey\u001b[2Jz' } as const
     const changes = {
@@ -152,8 +152,8 @@ describe('keys of listen', () => {
     expect(text).not.toMatch(/[\u001b\u202e]/)
   })
 
-  test('f makes the next answer fail', async () => {
-    const { terminal, stream, failures, open } = await onScreen()
+  test('f makes the next answer fail', () => {
+    const { terminal, stream, failures, open } = onScreen()
     open()
     terminal.press('f5')
     terminal.press('ft')
@@ -162,7 +162,7 @@ describe('keys of listen', () => {
   })
 
   test('r resends one request after another, and reports the results', async () => {
-    const { arrive, terminal, stream, open } = await onScreen()
+    const { arrive, terminal, stream, open } = onScreen()
     const resent: number[] = []
     open(async ({ seq }) => {
       await Promise.resolve()
@@ -176,8 +176,8 @@ describe('keys of listen', () => {
     expect(resent).toEqual([1, 1])
   })
 
-  test('d says which fields it does not compare', async () => {
-    const { arrive, terminal, stream, open } = await onScreen()
+  test('d says which fields it does not compare', () => {
+    const { arrive, terminal, stream, open } = onScreen()
     open()
     const body = { type: 'track', userId: 'u_1', event: 'Ping' } as const
     arrive(receivedEvent(1, { ...body, messageId: 'm_1' }))
@@ -195,7 +195,7 @@ describe('keys of listen', () => {
 
   test('without a target, r sends the same bytes and headers to the receiver itself', async () => {
     await using receiver = await startReceiver()
-    const { arrive, terminal, stream, open } = await onScreen()
+    const { arrive, terminal, stream, open } = onScreen()
     open(undefined, receiver.url)
     const body = { type: 'track', userId: 'u_1', event: 'Ping' } as const
     const signature = signBody(JSON.stringify(body), receiver.secret)
@@ -205,22 +205,22 @@ describe('keys of listen', () => {
     expect(receiver.events).toMatchObject([{ path: '/in?a=1', signature: 'valid' }])
   })
 
-  test('the terminal handles Ctrl-C, q and Ctrl-Z', async () => {
-    const { terminal, open } = await onScreen()
+  test('the terminal handles Ctrl-C, q and Ctrl-Z', () => {
+    const { terminal, open } = onScreen()
     open()
     terminal.press('\u001aq\u0003')
     expect(terminal.asked).toEqual(['suspend', 'interrupt', 'interrupt'])
   })
 
-  test('c scrolls the screen', async () => {
-    const { terminal, stream, open } = await onScreen()
+  test('c scrolls the screen', () => {
+    const { terminal, stream, open } = onScreen()
     open()
     terminal.press('c')
     expect(stream.text).toContain('\n\n\n\u001b[H\u001b[J')
   })
 
   test('a signal shows that listen ends, and the end restores the terminal', async () => {
-    const { screen, terminal, stream, open, stop } = await onScreen()
+    const { screen, terminal, stream, open, stop } = onScreen()
     open()
     stop()
     expect(stream.text).toBe(`${erase}Ending. Press Ctrl-C to quit at once`)
@@ -238,7 +238,7 @@ describe('saving', () => {
     const before = process.cwd()
     process.chdir(folder)
     onTestFinished(() => process.chdir(before))
-    const { arrive, terminal, stream, open } = await onScreen()
+    const { arrive, terminal, stream, open } = onScreen()
     open()
     arrive(ping)
     terminal.press('s')
@@ -260,7 +260,7 @@ describe('saving', () => {
   })
 
   test('says that --save already has the request, or why it failed', async () => {
-    const { arrive, terminal, stream, open } = await onScreen({ save: 'all.ndjson' })
+    const { arrive, terminal, stream, open } = onScreen({ save: 'all.ndjson' })
     open()
     arrive(ping)
     terminal.press('s')
@@ -270,7 +270,7 @@ describe('saving', () => {
 
 describe('without keys', () => {
   test.each([{ input: false }, { json: true }, { quiet: true }])('%j', async (changes) => {
-    const { screen, shown, arrive, terminal, stream, open } = await onScreen({
+    const { screen, shown, arrive, terminal, stream, open } = onScreen({
       filter: parseMatch('type:page'),
       ...changes,
     })
