@@ -25,7 +25,7 @@ export type TransportOutcome =
   /** The batch was accepted, except for the listed calls. */
   | { readonly kind: 'accepted'; readonly rejected: readonly RejectedCall[] }
   /** The failure may be temporary. `afterMs` is the minimum wait before a retry, if known. */
-  | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
+  | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number | undefined }
   /** The request was too large. Smaller batches may be accepted. */
   | { readonly kind: 'too_large'; readonly reason: string }
   /** The batch was refused for good. */

@@ -28,8 +28,7 @@ export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const message = describe(answer, body)
   if (isSuccess) return { kind: 'retry', reason: `${message}, but its answer was incomplete` }
   if (isTransient(status)) {
-    const afterMs = parseRetryAfter(answer.retryAfter, nowMs)
-    return { kind: 'retry', reason: message, ...(afterMs === undefined ? {} : { afterMs }) }
+    return { kind: 'retry', reason: message, afterMs: parseRetryAfter(answer.retryAfter, nowMs) }
   }
   if (isTooLarge(answer, body)) return { kind: 'too_large', reason: message }
   return { kind: 'refused', code: textOf(body?.['code']) ?? `http_${status}`, message }

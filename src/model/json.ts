@@ -6,8 +6,13 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
 
-/** An object that a caller passes as JSON. It is serialised at once and never kept. */
-export type Properties = Readonly<Record<string, unknown>>
+/** An object that a caller passes as JSON, but no list. It is serialised at once and never kept. */
+export interface Properties {
+  // With unknown, the compiler would refuse classes and other interfaces.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly [name: string]: any
+  readonly [Symbol.iterator]?: never
+}
 
 /** Whether a parsed value is an object, not an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {

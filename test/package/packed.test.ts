@@ -120,7 +120,14 @@ describe('the packed package, installed in an empty folder', () => {
       const answer = client.track({ userId: 'u_1', event: 'E' })
       export const status: 'queued' | 'refused' | 'disabled' = answer.status
       export const report: Promise<CloseReport> = client.close()
-      // @ts-expect-error: a track without an event must not compile
+      interface Order { readonly id: string; readonly coupon?: string }
+      declare const order: Order
+      declare const visitor: { readonly userId: string | undefined; readonly anonymousId: string }
+      client.track({ ...visitor, event: 'E', properties: order, timestamp: undefined })
+      client.identify({ userId: 'u_1', traits: order, context: undefined })
+      // @ts-expect-error: a list must not compile as properties
+      client.track({ userId: 'u_1', event: 'E', properties: [order] })
+      // @ts-expect-error: a track without an event must not compile either
       client.track({ userId: 'u_1' })
       // @ts-expect-error: nor one without any id
       client.track({ event: 'E' })
@@ -133,6 +140,7 @@ describe('the packed package, installed in an empty folder', () => {
       target: 'es2023',
       lib: ['es2023', 'esnext.disposable'],
       strict: true,
+      exactOptionalPropertyTypes: true,
       noEmit: true,
       types: ['node'],
       typeRoots: [join(root, 'node_modules/@types')],
