@@ -7,15 +7,14 @@ import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-add
 import { isLocalName, nameError } from './name-source.ts'
 import { lookupBy, systemNames, type ResolveName } from './names.ts'
 
-/** Options of an {@link AddressGuard}. */
+/** Which addresses connections may reach, and how they resolve names. */
 export interface AddressGuardOptions {
   /**
-   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range covers
-   * only addresses of its own form: `10.0.0.0/8` doesn't allow the NAT64 form of 10.0.0.5. A host name allows
-   * every address that it resolves to, but not its subdomains.
+   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. `10.0.0.0/8` doesn't
+   * allow the NAT64 form of 10.0.0.5. A host name allows every address that it resolves to, but not its subdomains.
    */
   readonly allow?: readonly string[]
-  /** `network.proxy`; none by default. A proxy looks names up, so only {@link AddressGuard.refusalOf} applies. */
+  /** `network.proxy`; none by default. A proxy resolves names itself, so only {@link AddressGuard.refusalOf} applies. */
   readonly proxy?: string | null
   /** {@link systemNames} by default. */
   readonly resolveName?: ResolveName
@@ -34,9 +33,9 @@ interface AddressRefusal {
  * refused, because it is a mistake or an attack.
  */
 export class AddressGuard {
-  /** The options of the guard, from which an equal guard can be made. */
+  /** The options, to make an equal guard in a different thread. */
   readonly options: AddressGuardOptions
-  /** The forward proxy that connections go through; undefined for none. */
+  /** The URL of the forward proxy, if there is one. */
   readonly proxy: string | undefined
   readonly #allowedBlocks: readonly AddressBlock[]
   readonly #allowedNames: ReadonlySet<string>
@@ -53,7 +52,7 @@ export class AddressGuard {
     this.#resolveName = resolveName
   }
 
-  /** Returns why a host of a URL is refused without a look-up; undefined unless it is an address or a local name. */
+  /** Returns why a URL's host is refused; undefined if it is allowed, or is a name that must be resolved first. */
   refusalOf(host: string): AddressRefusal | undefined {
     const bare = bareHost(host)
     if (parseAddress(bare) !== undefined) return this.#addressRefusal(bare, 'it')
@@ -64,7 +63,7 @@ export class AddressGuard {
   }
 
   /**
-   * Looks a host up and checks all of its addresses. Connect to the result, because the next look-up may differ.
+   * Resolves a host and checks all of its addresses. Connect to one of these, because the next look-up may differ.
    *
    * @throws AddressRefusedError; the resolver's error; or an error with the code `ENOTFOUND` for a name without
    * addresses
@@ -86,12 +85,12 @@ export class AddressGuard {
     return addresses
   }
 
-  /** {@link resolve} for connections. Node doesn't call it for an IP address, so call {@link refusalOf} too. */
+  /** {@link resolve} as the `lookup` option of a connection. Node doesn't call it for an IP address, so call {@link refusalOf} too. */
   readonly lookup: LookupFunction = lookupBy((host) => this.resolve(host))
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
     const address = parseAddress(text)
-    // Fail here instead of skipping the rules: Node would refuse an unreadable address only later.
+    // An address that cannot be parsed must not bypass the rules.
     if (address === undefined)
       throw new TypeError(`Cannot send to ${host}: ${text} is not an address`)
     const rule = ruleOf(address)
@@ -104,7 +103,7 @@ export class AddressGuard {
     }
   }
 
-  /** Whether a loopback address is allowed. If so, {@link resolve} checks the addresses of names of this machine. */
+  /** Whether any loopback address is allowed. If so, {@link resolve} resolves local names and checks their addresses. */
   #allowsLoopback(): boolean {
     return ['127.0.0.1', '::1'].some((text) => this.#addressRefusal(text, 'it') === undefined)
   }
@@ -132,7 +131,7 @@ function readEntry(text: string, setting: string): AddressBlock | string {
   )
 }
 
-/** Returns a name as URLs spell it; undefined for other text, such as the short form of an IPv4 address. */
+/** Returns a host name as URLs spell it; undefined for other text, such as `127.1`, which URLs take as an address. */
 function readName(text: string): string | undefined {
   // All other characters end a name in a URL, or are dropped from it.
   if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined

@@ -34,7 +34,7 @@ interface AddressRange {
   /** Such as `10.0.0.0/8`. */
   readonly range: string
   readonly kind: AddressKind
-  /** The document that reserves it. */
+  /** The document that reserves it, or the clouds that use it. */
   readonly reference: string
 }
 
@@ -120,7 +120,7 @@ export const addressRanges: readonly AddressRange[] = [
   ]),
 ]
 
-/** The well-known prefix of NAT64. In networks that reach IPv4 through NAT64, names resolve to such addresses. */
+/** The well-known prefix of NAT64, under which IPv6-only networks reach IPv4 addresses. */
 const nat64Prefix = '64:ff9b::/96'
 
 let parsed: ReturnType<typeof parseRanges> | undefined
@@ -136,7 +136,7 @@ function parseRanges() {
  * recognised.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
-  // Parse the ranges on first use, because most programs that load this room never need them.
+  // Parse the ranges on first use, because most programs that load this module never need them.
   const { nat64, blocks } = (parsed ??= parseRanges())
   if (address.family === 6 && isInBlock(address, nat64)) return carriedRule(address)
   const found = blocks.find(({ block }) => isInBlock(address, block))

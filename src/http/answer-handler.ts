@@ -1,6 +1,6 @@
 import { headerValue, type AnswerLimits, type AnswerText } from './answer.ts'
 
-/** The parts of an answer that callers use. */
+/** An HTTP answer to a request that this process sent. */
 export interface Answer extends AnswerText {
   readonly status: number
   /** The value of `Retry-After`. */
@@ -18,7 +18,7 @@ interface RequestController {
   abort(reason: Error): void
 }
 
-/** Collects the answer to a request of undici without a stream. An error after the head cuts the body off. */
+/** An undici handler that collects an answer without a stream. After an error, it keeps the part that arrived. */
 export class AnswerHandler {
   readonly #limits: AnswerLimits
   readonly #waiter: AnswerWaiter
@@ -33,7 +33,7 @@ export class AnswerHandler {
     this.#waiter = waiter
   }
 
-  /** Aborts the request, whether it has a connection yet or not. */
+  /** Aborts the request, even while it waits for a connection. */
   abort(reason: Error): void {
     this.#abortedFor = reason
     if (this.#controller === undefined) this.#waiter.failed(reason)

@@ -1,8 +1,8 @@
 /** How much of an answer's body to read and to keep. */
 export interface AnswerLimits {
-  /** Number of bytes to read before the connection is given up. */
+  /** A longer body is cut off, and its connection is closed. */
   readonly readBytesMax: number
-  /** Number of bytes to keep, from the beginning. */
+  /** How many bytes to keep from the beginning of the body. */
   readonly keptBytesMax: number
 }
 

@@ -1,13 +1,13 @@
 import { setImmediate as afterThisTurn } from 'node:timers'
 import { stopwatch } from '../runtime/index.ts'
 
-/** How long bodies are handled in one turn of the event loop, in real time. */
+/** How long one turn of the event loop may handle bodies, in real time. */
 const turnMsDefault = 10
 
 /** Size limit of a small body. Small bodies never wait behind large ones. */
 const smallBytesMax = 16 * 1024
 
-/** Number of small bodies that are handled in the same turn as a large one. */
+/** Maximum number of small bodies that are handled in the same turn as a large one. */
 const smallAtOnce = 16
 
 /** Large bodies are this many turns apart. Node accepts a connection per turn, so new clients get in meanwhile. */
@@ -29,7 +29,7 @@ export class BodyTurns {
     this.#turnMs = turnMs
   }
 
-  /** Resolves at a body's turn; returns undefined if it is the body's turn now. */
+  /** Waits until a body may be handled. Returns undefined if it may be handled now. */
   wait(bytes: number): Promise<void> | undefined {
     if (this.#elapsedMs === undefined) this.#begin()
     else if (this.#isAnyWaiting || this.#elapsedMs() >= this.#turnMs) {

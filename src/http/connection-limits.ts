@@ -47,7 +47,7 @@ export function inTurn(handler: RequestListener): RequestListener {
 export function boundUnreadAnswers(server: Server, timeoutMs: number): void {
   server.prependListener('request', ({ socket }, response) => {
     response.prependOnceListener('prefinish', () => {
-      // The system has usually taken the whole answer by now, so that no timer is needed.
+      // Usually, the system has already taken the whole answer, and no timer is needed.
       if (socket.writableLength === 0) return
       const timer = systemClock.schedule(timeoutMs, () => socket.destroy())
       response.once('close', () => timer.cancel())

@@ -16,7 +16,7 @@ export class FairBudget {
     return this.#held
   }
 
-  /** Opens a share for a client, for example for one body. */
+  /** Opens an empty share for a client. */
   share(client: string): FairShare {
     let shared = 0
     const change = (amount: number): void => {
@@ -38,10 +38,10 @@ export class FairBudget {
   }
 }
 
-/** A part of a budget. */
+/** One client's share of a {@link FairBudget}, for example for one body. */
 export interface FairShare {
-  /** Takes more; false if that is more than the client may hold. */
+  /** Adds to the share. Returns false and adds nothing if the client would hold too much. */
   take(amount: number): boolean
-  /** Returns everything. */
+  /** Gives everything back. */
   release(): void
 }

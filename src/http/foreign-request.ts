@@ -9,7 +9,7 @@ export type PageHeaders = Pick<
   'host' | 'origin' | 'sec-fetch-site' | 'sec-fetch-mode' | 'sec-fetch-dest'
 >
 
-/** Whether the Host or the origin shows that a web page may have made a request. */
+/** What gives away that a web page may have made a request: its Host, or its origin. */
 type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 const hostShape = /^(?:\[[\da-f:.]+\]|[^\s/@?#\\:[\]]+)(?::\d{1,5})?$/i
@@ -22,14 +22,14 @@ loopback.addAddress('::1', 'ipv6')
  * Recognises requests that a web page may have made: those from a different origin, and those with a Host that is not
  * loopback, because a foreign name can be made to resolve to this machine (DNS rebinding).
  *
- * @param url - the path of the request with its query, so that links to the page are accepted; none accepts no links
+ * @param url - the request's path and query. If given, links to the page are accepted
  */
 export function foreignSign(headers: PageHeaders, url?: string): ForeignSign | undefined {
   if (!isLoopbackHost(headers.host)) return 'foreign_host'
   return isForeignOrigin(headers, url) ? 'foreign_origin' : undefined
 }
 
-/** Whether a web page from another origin made a request, whatever the request's Host. `url` as in {@link foreignSign}. */
+/** Like {@link foreignSign}, but accepts any Host. */
 export function isForeignOrigin(headers: PageHeaders, url = ''): boolean {
   const { host = '', origin, 'sec-fetch-site': site = 'none' } = headers
   if (origin !== undefined && !isOwnOrigin(origin, host)) return true
@@ -38,8 +38,8 @@ export function isForeignOrigin(headers: PageHeaders, url = ''): boolean {
 }
 
 /**
- * Whether a person followed a link: to the page, to sign in, or to `/healthz` or `/readyz`. The page that has the link
- * can't read the answer.
+ * Whether a person followed a link to the page, its sign-in, `/healthz` or `/readyz`. That is safe, because the page
+ * with the link can't read the answer.
  */
 function isLinkToPage(headers: PageHeaders, url: string): boolean {
   const isTopLevel =

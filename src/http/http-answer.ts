@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 import { lingerOver } from './linger.ts'
 
-/** The answer to a request. */
+/** An answer to send. `Content-Length` is added on sending. */
 export interface HttpAnswer {
   readonly status: number
   /** Including the content type. */
@@ -10,7 +10,7 @@ export interface HttpAnswer {
   readonly body: string | Buffer
 }
 
-/** Makes an answer with a JSON document. */
+/** Makes an answer whose body is a document as JSON, with its content type. */
 export function jsonAnswer(
   status: number,
   document: object,
@@ -25,7 +25,7 @@ export function errorAnswer(status: number, code: string, message: string): Http
   return jsonAnswer(status, { error: { code, message } })
 }
 
-/** Whether a person opened the root of this server in a browser. Only browsers accept HTML first. */
+/** Whether a person opened the root of this server in a browser. Only browsers list HTML first in `Accept`. */
 export function isBrowserAtRoot({ method, url, headers }: IncomingMessage): boolean {
   return method === 'GET' && url === '/' && headers.accept?.startsWith('text/html') === true
 }

@@ -1,4 +1,4 @@
-/** HTTP helpers for all rooms that speak HTTP. */
+/** Servers, answers, host names and refused addresses: what everything that speaks HTTP shares. */
 export * from './address-guard.ts'
 export * from './address-ranges.ts'
 export * from './answer.ts'

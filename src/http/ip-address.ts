@@ -18,7 +18,7 @@ const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 12
 const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
 
 /**
- * Reads an IP address, without its zone; undefined for all other text, including short, octal and hexadecimal forms
+ * Parses an IP address, and drops its zone; undefined for all other text, including short, octal and hexadecimal forms
  * of IPv4. An IPv4-mapped IPv6 address becomes IPv4, so that rules see only one form of each address.
  */
 export function parseAddress(text: string): IpAddress | undefined {
@@ -27,7 +27,7 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Reads a block such as `10.0.0.0/8`, or an address as a block of one; undefined for all other text. Also undefined
+ * Parses a block such as `10.0.0.0/8`, or an address as a block of one; undefined for all other text. Also undefined
  * if bits after the prefix are set, because the text may mean the address or its network.
  */
 export function parseBlock(text: string): AddressBlock | undefined {

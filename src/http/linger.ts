@@ -5,7 +5,7 @@ import { consume } from './read-body.ts'
 /** How long to read on after an answer: several round trips, and time for the client to finish writing. */
 export const lingerMs = 10_000
 
-/** Maximum number of bytes to read on. */
+/** How many more bytes to read after an answer. */
 export const lingerBytesMax: number = 8 * 1024 * 1024
 
 /** Reads and discards the rest of what a client is sending. Never rejects. */

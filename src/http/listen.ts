@@ -14,24 +14,24 @@ import { answerFaults, requireHost, type AnswerFault } from './request-fault.ts'
 import type { SecureServer } from './secure-server.ts'
 import type { TlsFiles } from './tls-files.ts'
 
-/** Where to listen. */
+/** Where to listen: a host name or an address of this machine, and a port. */
 export interface ListenAddress {
   readonly host: string
   /** 1 to 65535, or 0 for a free port. */
   readonly port: number
 }
 
-/** Limits on the connections of a server. */
+/** Limits on a server's connections and requests. {@link defaultConnectionLimits} explains each. */
 export type ConnectionLimits = Readonly<Record<keyof typeof defaultConnectionLimits, number>>
 
 /** The default limits of every port. */
 export const defaultConnectionLimits = Object.freeze({
   /** How long a request's line and headers may take to arrive. */
   headersTimeoutMs: 10_000,
-  /** How long a request may take, unless its body has its own limit. Allows for `bodyDeadlineMs` and `lingerMs`. */
+  /** How long a request may take to arrive. Longer than `bodyDeadlineMs` and `lingerMs` together, which apply first. */
   requestTimeoutMs: 60_000,
-  // Load balancers keep connections for 60 s (nginx, AWS). A server that closes them earlier sometimes does
-  // so while the balancer sends a request, and the client gets a reset or a 502.
+  // Load balancers keep connections for 60 s (nginx, AWS). A server that closes one earlier may do so while the balancer
+  // is sending a request, and the client gets a reset or a 502.
   keepAliveTimeoutMs: 75_000,
   // Twice Node's limit, because browsers send all cookies of a site in the headers, and tracking pixels send a whole
   // call in the URL.
@@ -42,7 +42,7 @@ export const defaultConnectionLimits = Object.freeze({
   answerReadTimeoutMs: 10_000,
 })
 
-/** Options of a server. */
+/** The limits of a server, its certificate, and its answers to faulty requests. */
 export interface ListenOptions extends Partial<ConnectionLimits> {
   /** The certificate for https; undefined for http. */
   readonly tls?: Pick<TlsFiles, 'current'> | undefined
@@ -59,7 +59,7 @@ export interface Listening {
   readonly url: string
   /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
   readonly below: SecureServer['below']
-  /** Stops accepting connections. Closes all once requests have ended, or after `graceMs` of real time (default 500). */
+  /** Stops listening. Closes connections once their requests have ended, or after `graceMs` (default 500, real time). */
   close(graceMs?: number): Promise<void>
 }
 
@@ -71,7 +71,7 @@ export async function listen(
 ): Promise<Listening> {
   const secured = await serverOf(handler, options)
   const { server, below } = secured
-  // Ignore unknown expectations, as HTTP allows. Node would answer 417 without a body.
+  // Ignore unknown `Expect` headers, as HTTP allows. Node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const unanswered = answersOf(server)
   try {
@@ -113,7 +113,7 @@ async function serverOf(
   const answering = answerFault === undefined ? handler : requireHost(handler, answerFault)
   const secured = tls && (await import('./secure-server.ts')).secureServer(options, answering, tls)
   const server = secured?.server ?? createServer(options, answering)
-  // Node would drop headers after the first 1,000, and with them a proxy's or a browser's. The bytes are limited anyway.
+  // By default, Node drops all headers after the first 1,000. Their bytes are limited anyway.
   server.maxHeadersCount = 0
   if (answerFault !== undefined) answerFaults(server, answerFault)
   limitConnections(server, limits.connectionsMax)
@@ -122,7 +122,7 @@ async function serverOf(
   return secured ?? { server, closeConnections, below: (socket) => socket }
 }
 
-/** Tracks unsent answers. Once the server closes, they say `connection: close`, which prevents reuse. */
+/** Tracks unsent answers, so that they can say `connection: close` once the server closes. */
 function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()
   server.prependListener('request', (request, response) => {

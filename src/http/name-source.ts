@@ -18,11 +18,9 @@ const tries = 4
 /** How much longer to wait for the second address family once the first one has answered. */
 const secondFamilyMs = 1_000
 
-/** The addresses of a name, at least one. */
+/** The addresses of a name: at least one, valid for `ttlMs`. */
 export interface NameAnswer {
-  /** Its addresses, IPv4 first. */
   readonly addresses: readonly LookupAddress[]
-  /** How long they are valid. */
   readonly ttlMs: number
 }
 
@@ -125,7 +123,7 @@ export class NameSource {
         await this.#systemTurns.take(controller)
         return await systemLookup(name)
       } finally {
-        // The look-up blocks a thread even after its caller has given up, so keep the turn until here.
+        // The look-up blocks a thread even after its caller has given up, so its turn ends only here.
         this.#systemTurns.end(controller)
       }
     }

@@ -7,10 +7,10 @@ import { Turns } from './turns.ts'
 
 /** Shorter than a request's default timeout of 5 s, so that a slow look-up fails with a DNS error. */
 const deadlineMs = 4_000
-/** Minimum and maximum time for which a DNS answer is used. */
+/** Limits on how long a DNS answer is cached, whatever its TTL. */
 const ttlMsMin = 1_000
 const ttlMsMax = 30_000
-/** How long the answer that a name doesn't exist is used. */
+/** How long to cache that a name doesn't exist. */
 const notFoundMs = 5_000
 /** How long to wait before asking again if no server has answered. */
 const noAnswerMs = 1_000
@@ -22,7 +22,7 @@ const staleAgainMs = 5_000
 const staleWaitMs = 1_000
 /** Maximum number of concurrent look-ups. Each takes one or two descriptors. */
 const lookUpsMax = 200
-/** The age at which a look-up is aborted if others are waiting for a turn. */
+/** A look-up that has taken this long is aborted if others are waiting for a turn. */
 const lookUpSafeMs = 500
 /** Maximum number of cached names; 5,000 destinations have fewer. */
 const namesMax = 10_000
@@ -36,7 +36,7 @@ interface NamesOptions {
   readonly clock?: Clock
 }
 
-/** A cached answer, valid until a moment in milliseconds since 1970. */
+/** A cached answer. `untilMs` and `saidAtMs` are in milliseconds since 1970. */
 type Known = { readonly untilMs: number } & (
   | {
       readonly kind: 'found'
@@ -152,7 +152,7 @@ export class Names {
   }
 }
 
-/** The names of this process, with a cache that all destinations share. */
+/** The resolver of this process. All destinations share its cache. */
 export const systemNames: Names = new Names()
 
 /** Makes a `lookup` function for Node's connections. */

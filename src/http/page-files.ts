@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname } from 'node:path'
 
-/** Where the build puts the pages; the same relative path from `src`, `dist` and the bundled command. */
+/** Where the build puts the pages: at the same path relative to `src`, `dist` and the bundled command. */
 const folder = (): URL => new URL('../../dist/page/', import.meta.url)
 
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const headers: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Serves the files of the pages, which are read once. */
+/** Serves the files of the pages. Reads all of them at the first request. */
 export class PageFiles {
   readonly #start: string
   #files: ReturnType<typeof readFiles> | undefined
@@ -44,7 +44,7 @@ export class PageFiles {
   }
 }
 
-/** Reads all files, by name. Requests only look names up, so none of them can leave the folder. */
+/** Reads all files, by name. A request only looks a name up, so it cannot leave the folder. */
 async function readFiles() {
   const files = new Map<string, { readonly bytes: Buffer; readonly mediaType: string }>()
   // A program that bundles the receiver has no such folder and, as CommonJS, no `import.meta.url`.

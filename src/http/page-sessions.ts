@@ -17,7 +17,7 @@ interface PageSessionsOptions {
   readonly isReusable?: boolean
 }
 
-/** A request of a browser, as far as it decides on the session. */
+/** The parts of a browser's request that identify its session. */
 interface BrowserRequest {
   readonly headers: Pick<IncomingHttpHeaders, 'cookie'> & {
     readonly 'x-forwarded-proto'?: string | string[] | undefined
@@ -44,8 +44,8 @@ export class PageSessions {
   }
 
   /**
-   * Opens a session with the token of a link. Returns its cookie as a header; undefined if the token is wrong, used
-   * or expired. The cookie's name contains the port, because all ports of a host share cookies.
+   * Opens a session with the token of a link. Returns its `Set-Cookie` header; undefined if the token is wrong, used or
+   * expired. The cookie's name contains the port, because all ports of a host share cookies.
    */
   useLink(token: string, request: BrowserRequest): string | undefined {
     const isGood = this.#has(this.#links, token)
@@ -53,7 +53,7 @@ export class PageSessions {
     return isGood ? this.open(request) : undefined
   }
 
-  /** Opens a session. Returns its cookie as a header. */
+  /** Opens a session. Returns its `Set-Cookie` header. */
   open(request: BrowserRequest): string {
     return cookie(request, this.#add(this.#sessions, sessionMs), sessionMs)
   }
@@ -63,7 +63,7 @@ export class PageSessions {
     return this.#has(this.#sessions, tokenOf(request))
   }
 
-  /** Ends the session of a request. Returns the header that removes its cookie. */
+  /** Ends the session of a request. Returns the `Set-Cookie` header that removes its cookie. */
   end(request: BrowserRequest): string {
     this.#sessions.delete(digest(tokenOf(request)))
     return cookie(request, '', 0)
@@ -89,11 +89,11 @@ export class PageSessions {
 }
 
 /**
- * Makes the header of a cookie. Scripts can't read the cookie, pages of other sites can't send it, and other paths don't
- * get it. If the browser uses https, it never sends the cookie without.
+ * Makes a `Set-Cookie` header. Scripts can't read the cookie, other sites can't send it, and other paths don't get it. A
+ * browser that uses https never sends it over http.
  */
 function cookie(request: BrowserRequest, token: string, durationMs: number): string {
-  // Any client may claim https, but only gets a cookie that is of less use to it.
+  // A client that wrongly claims https only gets a cookie that is of less use to it.
   const isSecure = request.socket.encrypted ?? request.headers['x-forwarded-proto'] === 'https'
   const attributes = `Path=/_evroute/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
   return `${cookieName(request)}=${token}; ${attributes}; Max-Age=${durationMs / 1_000}`

@@ -1,4 +1,4 @@
-/** A header, with its name as it was spelled. */
+/** A header, with its name spelled as it was sent. */
 export type Header = readonly [name: string, value: string]
 
 /** Headers that belong to one connection or one request. */
@@ -23,6 +23,6 @@ export function passedOnHeaders(headers: readonly Header[]): readonly Header[] {
     .filter(([name]) => name.toLowerCase() === 'connection')
     .flatMap(([, value]) => value.split(','))
     .map((name) => name.trim().toLowerCase())
-  const left = new Set([...connectionHeaders, ...named])
-  return headers.filter(([name]) => !left.has(name.toLowerCase()))
+  const dropped = new Set([...connectionHeaders, ...named])
+  return headers.filter(([name]) => !dropped.has(name.toLowerCase()))
 }

@@ -5,9 +5,9 @@ import { FairBudget, type FairShare } from './fair-budget.ts'
 /** How much of a request's body to keep, and how fast it must arrive. */
 export interface BodyLimits {
   readonly bytesMax: number
-  /** Held while the body is read. */
+  /** A virtual clock stands still while the body is read. */
   readonly clock: Clock
-  /** The minimum pace, below which a body is given up before its time is over; none by default. */
+  /** A slower body is given up before its deadline; no minimum by default. */
   readonly pace?: Consumption['pace']
 }
 
@@ -17,7 +17,7 @@ export interface SharedBodyLimits extends BodyLimits {
   readonly share: FairShare
 }
 
-/** How reading a request's body ended. `bytes` arrived within the limit, and are not inflated. */
+/** How reading a request's body ended. `bytes` are as sent, perhaps compressed, and at most `bytesMax`. */
 export type BodyReading =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
   /** The body exceeds the limit. If `isRead`, the rest was read and discarded. */
@@ -39,7 +39,7 @@ export const bodyPace: Consumption['pace'] & object = Object.freeze({
   bytesMin: 5 * 1_024,
 })
 
-/** Bytes to read per byte that may be kept. Most clients read the answer only after they have sent the whole body. */
+/** A body is read up to this multiple of its limit, because most clients read the answer only after sending it all. */
 const readFactor = 16
 
 /** Reads a body's bytes as they were sent. Never rejects. */
@@ -58,7 +58,7 @@ export async function readSharedBody(
   return { kind: 'no_room', isRead: reading.kind === 'complete' }
 }
 
-/** Reads and discards the rest of a body, up to the usual limit. Never rejects. */
+/** Reads and discards the rest of a body, within the same limits. Never rejects. */
 export function discardBody(
   request: IncomingMessage,
   limits: BodyLimits,
@@ -142,7 +142,7 @@ class KeptBytes {
   }
 }
 
-/** Whether more of a body may arrive, which would look like the next request unless the connection ends. */
+/** Whether more of a body may arrive. If so, close the connection: the rest would be read as the next request. */
 export function isArriving(body: SharedBodyReading): boolean {
   return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
 }
@@ -151,11 +151,9 @@ export function isArriving(body: SharedBodyReading): boolean {
 export interface Consumption {
   /** Called with every chunk; false ends the reading. */
   readonly take: (chunk: Buffer) => boolean
-  /** Maximum time to read, in milliseconds. */
   readonly timeoutMs: number
-  /** The reading stops if fewer bytes arrive in this time; none by default. */
+  /** Reading stops if fewer than `bytesMin` arrive within `everyMs`; no minimum by default. */
   readonly pace?: { readonly everyMs: number; readonly bytesMin: number } | undefined
-  /** Held while reading. */
   readonly clock: Clock
 }
 
@@ -172,8 +170,8 @@ export function consume(
   // An `end` event that was already emitted doesn't come again.
   if (request.readableEnded) return Promise.resolve('ended')
   if (request.closed) return Promise.resolve('cut_off')
-  // Don't use `finished` with a signal: it is a large part of the work for a small request. Errors need no
-  // listener, because a request emits `close` after each of them.
+  // Don't use `finished` with a signal: it is a large part of the work for a small request. Errors need no listener,
+  // because `close` follows each of them.
   return new Promise((resolve) => {
     let bytesOfPace = 0
     let timer: Timer | undefined

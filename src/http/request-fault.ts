@@ -51,7 +51,7 @@ interface Pipeline {
   readonly before: ServerResponse | undefined
 }
 
-/** Answers HTTP/1.1 requests without a Host. Otherwise Node would answer them. */
+/** Answers HTTP/1.1 requests without a Host as malformed. Node would send a bare 400. */
 export function requireHost(handler: RequestListener, answerFault: AnswerFault): RequestListener {
   return (request, response) => {
     if (request.headers.host !== undefined || request.httpVersion !== '1.1') {

@@ -17,7 +17,7 @@ export interface SecureServer {
   readonly below: (socket: Socket) => Socket
 }
 
-/** Creates an https server with the latest contents of the files. Tells http clients that it speaks https. */
+/** Creates an https server that uses changed files for new connections, and tells http clients that it speaks https. */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
   handler: RequestListener,

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Makes a constant-time check whether an Authorization header contains the token. */
+/** Makes a constant-time check for a bearer token in an Authorization header. */
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(Buffer.from(token))
   return (authorization = '') => {

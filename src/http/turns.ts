@@ -20,7 +20,7 @@ export class Turns {
     this.#options = options
   }
 
-  /** Resolves when the turn begins. Throws if the controller is aborted before. The turn lasts until {@link end}. */
+  /** Resolves when the turn begins. Throws if the controller is aborted first. The turn lasts until {@link end}. */
   async take(controller: AbortController): Promise<void> {
     const { signal } = controller
     await new Promise<void>((resolve) => {

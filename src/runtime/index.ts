@@ -1,4 +1,4 @@
-/** The bundle that every room is given: clock, randomness, ids, log and observer. Also reads references. */
+/** The clock, randomness, ids, log and observer that all code is given. Also reads references to variables and files. */
 export * from './breather.ts'
 export * from './clock.ts'
 export * from './coalescing-log.ts'

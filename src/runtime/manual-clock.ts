@@ -15,7 +15,7 @@ const turnsPerTaskMax = 100
 export class ManualClock implements Clock {
   #nowMs: number
   #holds = 0
-  /** In the order of scheduling, in which tasks that are due at the same time run. */
+  /** In the order of scheduling. Tasks that are due at the same time run in this order. */
   readonly #tasks = new Set<Task>()
 
   /** @param startMs - milliseconds since 1970 */

@@ -16,7 +16,7 @@ export type ReferencedValue =
   | {
       readonly kind: 'unreadable'
       readonly source: 'variable' | 'file'
-      /** The variable or file in words, such as `the file key`. */
+      /** A phrase that names the variable or file, such as `the file key`. */
       readonly named: string
       /** Why there is no value, such as `it is empty`. */
       readonly because: string

@@ -14,7 +14,7 @@ export interface Runtime {
   readonly observer: Observer
 }
 
-/** Makes the bundle for production, with some parts replaced. */
+/** Makes a runtime with the system's clock, randomness and log, some of them replaced. */
 export function createRuntime(replacements: Partial<Runtime> = {}): Runtime {
   return Object.freeze({
     clock: systemClock,

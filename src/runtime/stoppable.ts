@@ -14,7 +14,7 @@ export async function stoppable<Result>(
   }
 }
 
-/** Yields the parts of an iteration, or throws the signal's reason as soon as it aborts, unlike `Readable.from`. */
+/** Yields the parts of an iteration. Throws the signal's reason as soon as it aborts, even while waiting for a part. */
 export async function* stoppableStream<Part>(
   parts: AsyncIterable<Part>,
   stop: AbortSignal,
@@ -28,7 +28,7 @@ export async function* stoppableStream<Part>(
       yield next.value
     }
   } finally {
-    // If the next part never comes, closing would wait for it.
+    // Don't wait after an abort: closing waits for the next part, which may never come.
     const closed = iterator.return?.()
     if (stop.aborted) closed?.catch(() => undefined)
     else await closed

@@ -4,7 +4,7 @@ import { ManualClock } from './manual-clock.ts'
 /** Idle turns of the event loop before the clock jumps, enough for a finished request to start the next one. */
 const idleTurns = 3
 
-/** A clock that jumps to the next task whenever nothing, such as a request, holds it, so that waits take no time. */
+/** A clock that jumps to the next task whenever no request or other work holds it, so that waits take no time. */
 export class VirtualClock extends ManualClock {
   readonly #stop: AbortSignal | undefined
   #watching = false

@@ -1,6 +1,6 @@
 import type { AliasBody, AliasKeys, AnalyticsEvent, WebhookBody } from '../model/index.ts'
 
-/** Every field of a body, in the order to write them. JSON.stringify omits those that are undefined. */
+/** A body with every field present. JSON.stringify omits those that are undefined. */
 type Draft<Body> = { readonly [Name in keyof Body]-?: Body[Name] | undefined }
 
 /**

@@ -30,7 +30,7 @@ const ageSpread = 0.25
 /** Whether a connection was opened for this request or for an earlier one. */
 export type ConnectionKind = 'opened' | 'reused'
 
-/** Options of {@link Connections}. */
+/** How to connect to one origin. */
 export interface ConnectionsOptions {
   readonly origin: string
   readonly connectionsMax: number
@@ -44,7 +44,7 @@ export interface ConnectionsOptions {
   readonly onConnection: ((kind: ConnectionKind) => void) | undefined
   /** Measures the age of connections. */
   readonly clock: Clock
-  /** Varies the maximum age of each connection; from 0 up to 1. */
+  /** Varies the maximum age of connections; returns a number from 0 up to 1. */
   readonly random: () => number
 }
 
@@ -261,7 +261,7 @@ export class Connection {
   }
 }
 
-/** All open connections of this process that are idle. */
+/** The open connections of this process that are idle, to all origins. */
 const unused = new Set<Connection>()
 
 /** Closes the idle connections of all destinations, to free file descriptors and local ports. */

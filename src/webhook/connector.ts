@@ -43,7 +43,7 @@ function following(tls: TlsFiles | undefined, guard: AddressGuard | undefined): 
   let connect = plainConnector(guard, used)
   return (...parameters) => {
     const { current } = tls
-    // The old connector would resume TLS sessions that used the old certificate.
+    // Make a new connector, because the old one would resume TLS sessions that used the old certificate.
     if (current !== used) connect = plainConnector(guard, current)
     used = current
     return connect(...parameters)

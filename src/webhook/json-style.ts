@@ -20,7 +20,7 @@ export function tokensOf(json: string): readonly string[] {
   return tokens.map((part) => (part.includes('\\') ? JSON.stringify(JSON.parse(part)) : part))
 }
 
-/** Maximum factor by which indentation lengthens a text. It grows with the square of the nesting depth. */
+/** How many times longer indentation may make a text. Without a limit, deep nesting would add quadratically many spaces. */
 const indentedGrowthMax = 16
 /** An indented text up to this length is written whatever its growth. */
 const indentedCharactersMin = 64 * 1024

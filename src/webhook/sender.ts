@@ -24,7 +24,7 @@ export interface RequestContent {
 /** Makes the request for a webhook, with its signatures. */
 export type ComposeRequest = (webhook: OutgoingWebhook, endpoint: Endpoint) => RequestContent
 
-/** Options of a sender. */
+/** The destination of a sender, and how to send to it. */
 export interface SenderOptions {
   readonly destination: Pick<Destination, 'endpoints' | 'sharedSecret' | 'concurrency'>
   /** Time limit for connecting, headers and body together; 5 s by default, which is also the maximum. */
@@ -45,10 +45,9 @@ export interface SenderOptions {
   readonly onConnection?: ((kind: ConnectionKind) => void) | undefined
 }
 
-/** Connections and path of an endpoint. */
+/** The connections to an endpoint's origin, and the endpoint's path with its query. */
 interface Target {
   readonly connections: Connections
-  /** Path and query. */
   readonly path: string
 }
 

@@ -5,12 +5,12 @@ import type { RequestOutcome } from '../outcome.ts'
 import type { SenderOptions } from '../sender.ts'
 import type { OutgoingWebhook } from '../standard-webhooks.ts'
 
-/** The options of a sender that can be sent to a thread. */
+/** The sender options that can be passed to a thread, because they contain no functions. */
 export interface ThreadSenderOptions extends Pick<
   SenderOptions,
   'destination' | 'deadlineMs' | 'standardWebhooks'
 > {
-  /** The options of the guard; undefined for no guard. */
+  /** Options for a guard in the thread; undefined for no guard. */
   readonly guard: Omit<AddressGuardOptions, 'resolveName'> | undefined
 }
 
@@ -19,17 +19,17 @@ export interface ThreadWebhook extends OutgoingWebhook {
   readonly url: string
 }
 
-/** The result of a request. */
+/** How a request ended. */
 export interface RequestResult {
   readonly outcome: RequestOutcome
-  /** The connections of requests of the sender that ended since the last result. */
+  /** The connection of each request that ended since the sender's last result. */
   readonly connections: readonly ConnectionKind[]
 }
 
-/** The objects in a thread whose methods other threads call: each sender has a number. */
+/** The objects in a thread whose methods other threads call: the thread itself, and senders by number. */
 export interface SenderParts {
   readonly thread: {
-    /** Opens a sender as a part with this number. */
+    /** Opens a sender, and adds it to these objects under the number. */
     readonly open: (opening: {
       readonly number: number
       readonly options: ThreadSenderOptions
@@ -38,14 +38,13 @@ export interface SenderParts {
     readonly close: () => Promise<void>
   }
   [sender: number]: {
-    /** Sends a webhook. */
     readonly post: (webhook: ThreadWebhook) => Promise<RequestResult>
-    /** Closes the sender, which forgets its number. */
+    /** Closes the sender and removes it from these objects. */
     readonly close: () => Promise<void>
   }
 }
 
-/** A warning of a sender. */
+/** A log line from the sender with this number, at level warn. */
 export interface SenderWarning {
   readonly sender: number
   readonly message: string

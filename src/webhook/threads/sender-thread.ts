@@ -41,7 +41,7 @@ function answerSenderCalls(port: MessagePort): void {
         }
         return Promise.resolve()
       },
-      // The end of the thread interrupts what is in flight.
+      // The caller then ends the thread, which interrupts requests in flight.
       close: () => Promise.resolve(),
     },
   }

@@ -26,9 +26,9 @@ export class SenderThreads {
   }
 
   /**
-   * Opens a sender in one of the threads. Opens the sender in this thread if it needs something that cannot be sent
-   * to a thread: a function that composes requests or resolves names, or a clock other than the system's. Does the
-   * same if the program of the thread is missing, because bundlers leave it out.
+   * Opens a sender in one of the threads. Opens it in this thread instead if it needs something that cannot be passed to
+   * a thread (a function that composes requests or resolves names, or a clock other than the system's), or if a bundler
+   * left out the thread's program.
    */
   open(options: SenderOptions): Sender {
     const { compose, guard, clock = systemClock } = options
@@ -103,7 +103,6 @@ class SenderThread {
   }
 }
 
-/** Returns the options that can be sent to a thread. */
 function sendable({ destination, ...options }: SenderOptions): ThreadSenderOptions {
   const { endpoints, sharedSecret, concurrency } = destination
   const { deadlineMs, standardWebhooks, guard } = options
