@@ -68,9 +68,11 @@ export class PooledTransport implements Transport {
           collectAnswer(response, (answer) => end(verdict(answer, this.#clock.nowMs())))
         },
       )
-      // Once an answer begins, `collectAnswer` reports its end.
-      request.on('error', (error) => {
-        if (!isAnswered) end({ kind: 'retry', reason: reasonOf(error) })
+      let failure = new Error('the connection was closed without an answer')
+      request.on('error', (error) => (failure = error))
+      // Some requests close without an error. Once an answer begins, `collectAnswer` reports its end.
+      request.on('close', () => {
+        if (!isAnswered) end({ kind: 'retry', reason: reasonOf(failure) })
       })
       const deadline = systemClock.schedule(this.#timeoutMs, () => {
         request.destroy(new DeadlineError(`No answer within ${this.#timeoutMs} ms`))

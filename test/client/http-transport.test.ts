@@ -81,6 +81,15 @@ describe('createHttpTransport', () => {
     expect(await send(transportTo(url))).toMatchObject({ kind: 'retry' })
   })
 
+  test('asks for a retry when the endpoint switches to a different protocol', async () => {
+    const { url } = await startEndpoint((_, { socket }) => {
+      const head = ['HTTP/1.1 101 Switching Protocols', 'Connection: upgrade', 'Upgrade: other']
+      socket?.write(`${head.join('\r\n')}\r\n\r\n`)
+    })
+    const reason = 'The endpoint cannot be reached: the connection was closed without an answer'
+    expect(await send(transportTo(url))).toEqual({ kind: 'retry', reason })
+  })
+
   test('aborts with its signal', async () => {
     const controller = new AbortController()
     const { url } = await startEndpoint(() => controller.abort())
