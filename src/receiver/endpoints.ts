@@ -22,63 +22,50 @@ export interface ReceiverAddress {
 }
 
 /** The open ports of a receiver. */
-export class Endpoints {
-  readonly authority: ReceiverAddress['authority']
-  readonly #ports: readonly Listening[]
+export type Endpoints = Awaited<ReturnType<typeof openEndpoints>>
 
-  private constructor(ports: readonly Listening[], authority: string | null) {
-    this.#ports = ports
-    this.authority = authority
+/**
+ * Opens all ports, or none.
+ *
+ * @param handlerOf - makes the request handler of an endpoint; endpoints count from 1
+ * @throws EvrouteError `port_in_use` or `cannot_listen`
+ */
+export async function openEndpoints(
+  settings: ReceiverSettings,
+  handlerOf: (endpoint: number) => RequestListener,
+) {
+  const { endpoints, host, runtime } = settings
+  const certificate = settings.tls && (await certificateOf(settings.tls))
+  const tls = certificate && { current: certificate }
+  const ports: Listening[] = []
+  const close = async (): Promise<void> => {
+    await Promise.all(ports.map((port) => port.close()))
   }
-
-  /**
-   * Opens all ports, or none.
-   *
-   * @param handlerOf - makes the request handler of an endpoint; endpoints count from 1
-   * @throws EvrouteError `port_in_use` or `cannot_listen`
-   */
-  static async open(
-    settings: ReceiverSettings,
-    handlerOf: (endpoint: number) => RequestListener,
-  ): Promise<Endpoints> {
-    const { endpoints, host, runtime } = settings
-    const certificate = settings.tls && (await certificateOf(settings.tls))
-    const tls = certificate && { current: certificate }
-    const ports: Listening[] = []
-    try {
-      for (let index = 0; index < endpoints; index += 1) {
-        const port = settings.port === 0 ? 0 : settings.port + index
-        const listening = await listen(handlerOf(index + 1), { host, port }, { tls })
-        ports.push(listening)
-        // Accepting can fail later, for example for lack of file descriptors. Only that connection is lost.
-        listening.server.on('error', ({ message }) =>
-          runtime.log.warn('cannot accept a connection', { error: message }),
-        )
-      }
-    } catch (error) {
-      await Promise.all(ports.map((port) => port.close()))
-      throw error
+  try {
+    for (let index = 0; index < endpoints; index += 1) {
+      const port = settings.port === 0 ? 0 : settings.port + index
+      const listening = await listen(handlerOf(index + 1), { host, port }, { tls })
+      ports.push(listening)
+      // Accepting can fail later, for example for lack of file descriptors. Only that connection is lost.
+      listening.server.on('error', ({ message }) =>
+        runtime.log.warn('cannot accept a connection', { error: message }),
+      )
     }
-    return new Endpoints(ports, certificate?.authority ?? null)
+  } catch (error) {
+    await close()
+    throw error
   }
-
-  /** The URL of each endpoint, without a path. */
-  get urls(): readonly string[] {
-    return this.#ports.map(({ url }) => url)
-  }
-
-  /** The port of the first endpoint. */
-  get port(): number {
-    return this.#ports[0]?.port ?? 0
-  }
-
-  /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
-  below(endpoint: number, socket: Socket): Socket {
-    return this.#ports[endpoint - 1]?.below(socket) ?? socket
-  }
-
-  /** Stops accepting connections. Requests in flight get half a second to finish. */
-  async close(): Promise<void> {
-    await Promise.all(this.#ports.map((port) => port.close()))
+  return {
+    /** The URL of each endpoint, without a path. */
+    urls: ports.map(({ url }) => url),
+    /** The port of the first endpoint. */
+    port: ports[0]?.port ?? 0,
+    /** The certificate of the test authority in PEM; null if there is none. */
+    authority: certificate?.authority ?? null,
+    /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
+    below: (endpoint: number, socket: Socket): Socket =>
+      ports[endpoint - 1]?.below(socket) ?? socket,
+    /** Stops accepting connections. Requests in flight get half a second to finish. */
+    close,
   }
 }

@@ -20,7 +20,7 @@ import {
 } from '../model/index.ts'
 import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
-import { accepted, type Decision } from './answer.ts'
+import { accepted } from './answer.ts'
 import { headersOf } from './inspect-request.ts'
 
 /** A target to which webhooks are forwarded. */
@@ -246,11 +246,6 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
     )
   }
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
-}
-
-/** Replaces the answer of a decision with the answer from forwarding. */
-export function answeredBy({ answer }: Forwarded, decision: Decision): Decision {
-  return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
 }
 
 /** Returns the headers of a request as they were sent, with their letter case and repetitions. */

@@ -84,39 +84,29 @@ function parse(text: string): { readonly value: unknown } | Malformed {
   }
 }
 
+type NeededField = readonly [code: MalformedCode, message: string, ...names: string[]]
+
+/** The fields that webhooks need besides their type. One of the names is enough. */
+const neededFields: Partial<Readonly<Record<EventType, readonly NeededField[]>>> = {
+  track: [['no_event', 'A track needs the name of its event', 'event']],
+  group: [['no_group_id', 'A group needs a groupId', 'groupId']],
+  alias: [
+    ['no_previous_id', 'An alias needs a "Previous ID" or previousId', 'Previous ID', 'previousId'],
+    ['no_user_id', 'An alias needs a "User ID" or userId', 'User ID', 'userId'],
+  ],
+  delete: [['no_user_id', 'A delete needs a userId', 'userId']],
+}
+
 function missingField(type: EventType, body: JsonObject): Malformed | undefined {
-  switch (type) {
-    case 'track':
-      return typeof body['event'] === 'string' && body['event'] !== ''
-        ? undefined
-        : malformed('no_event', 'A track needs the name of its event')
-    case 'group':
-      return hasId(body, 'groupId')
-        ? undefined
-        : malformed('no_group_id', 'A group needs a groupId')
-    case 'alias':
-      return missingAliasId(body)
-    case 'delete':
-      return hasId(body, 'userId') ? undefined : malformed('no_user_id', 'A delete needs a userId')
-    case 'identify':
-    case 'page':
-    case 'screen':
-      return undefined
+  const isGiven = (name: string): boolean => {
+    const value = body[name]
+    // Ids may be numbers, but the name of an event may not.
+    if (typeof value === 'number') return name !== 'event'
+    return typeof value === 'string' && value !== ''
   }
-}
-
-function missingAliasId(body: JsonObject): Malformed | undefined {
-  if (!hasId(body, 'Previous ID') && !hasId(body, 'previousId')) {
-    return malformed('no_previous_id', 'An alias needs a "Previous ID" or previousId')
-  }
-  return hasId(body, 'User ID') || hasId(body, 'userId')
-    ? undefined
-    : malformed('no_user_id', 'An alias needs a "User ID" or userId')
-}
-
-function hasId(body: JsonObject, field: string): boolean {
-  const id = body[field]
-  return typeof id === 'number' || (typeof id === 'string' && id !== '')
+  const needed = neededFields[type] ?? []
+  const missing = needed.find(([, , ...names]) => !names.some(isGiven))
+  return missing && malformed(missing[0], missing[1])
 }
 
 function unknownType(type: unknown): string {

@@ -5,7 +5,7 @@ import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { decide, type Decision } from './answer.ts'
 import { receiverApp } from './app.ts'
-import { Endpoints, type ReceiverAddress } from './endpoints.ts'
+import { openEndpoints, type Endpoints, type ReceiverAddress } from './endpoints.ts'
 import { EventLog, type EventListener } from './event-log.ts'
 import {
   ExpectationError,
@@ -20,17 +20,10 @@ import {
   type GivenAnswer,
   type PlansInput,
 } from './faults/index.ts'
-import {
-  answeredBy,
-  checkNotOwn,
-  Forwarder,
-  rawHeadersOf,
-  type Forwarded,
-  type Forwarding,
-} from './forward.ts'
+import { checkNotOwn, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
 import { RequestReader, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
-import { recordOf } from './record.ts'
+import { recordOf, type Exchange } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
@@ -244,7 +237,7 @@ export class Receiver implements AsyncDisposable {
     const { forwarding, runtime } = this.#settings
     let endpoints: Endpoints | undefined
     try {
-      endpoints = await Endpoints.open(this.#settings, (endpoint) =>
+      endpoints = await openEndpoints(this.#settings, (endpoint) =>
         receiverApp(
           {
             ask: (request, response) => this.#track(this.#api.answer(request, response)),
@@ -296,28 +289,28 @@ export class Receiver implements AsyncDisposable {
 
   /** Decides a request's answer, forwards the request and adds it to the log. */
   async #record(arrival: Arrival, endArrival: () => void): Promise<Decision> {
-    const { request, response, endpoint, atMs } = arrival
+    const { request, response, endpoint } = arrival
     const { endpoints, runtime } = this.#settings
     const inspection = await this.#reader.read(request)
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
     const forwarded = await this.#forward(arrival, inspection, decision)
-    const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
+    const answer = forwarded?.answer
+    const given =
+      answer === undefined
+        ? decision
+        : { ...decision, reply: { kind: 'answer', answer } as const, status: answer.status }
     // Log before answering: a test that has received the answer must find the event.
     await this.#log.add(() => {
       // End the arrival before the listeners run: a slow listener must not delay expectations that wait for this
       // request.
       endArrival()
       return recordOf({
-        request,
-        inspection,
+        ...{ ...arrival, inspection, decision: given },
         endpoint: endpoints === 1 ? null : endpoint,
-        decision: given,
         forwarding: forwarded?.forwarding ?? null,
-        atMs,
         answeredAtMs: runtime.clock.nowMs(),
-        hungUp: response.destroyed,
       })
     })
     return given
@@ -384,10 +377,6 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-interface Arrival {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+interface Arrival extends Pick<Exchange, 'request' | 'response' | 'atMs'> {
   readonly endpoint: number
-  /** When the request's headers arrived, in milliseconds since 1970. */
-  readonly atMs: number
 }

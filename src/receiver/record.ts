@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JsonObject } from '../model/index.ts'
 import type { Decision } from './answer.ts'
 import type { Forwarding } from './forward.ts'
@@ -8,6 +8,8 @@ import type { MalformedContent, UnnumberedEvent, WebhookContent } from './receiv
 /** A request, and how it was handled. */
 export interface Exchange {
   readonly request: IncomingMessage
+  /** Destroyed if the sender closed the connection before the answer was ready. */
+  readonly response: ServerResponse
   readonly inspection: Inspection
   /** The number of the endpoint that received the request, counting from 1; null if the receiver has only one. */
   readonly endpoint: number | null
@@ -18,8 +20,6 @@ export interface Exchange {
   readonly atMs: number
   /** When the answer was ready, in milliseconds since 1970. */
   readonly answeredAtMs: number
-  /** Whether the sender closed the connection before the answer was ready. */
-  readonly hungUp: boolean
 }
 
 /** Makes the event of a request. Its number is added later. */
@@ -59,8 +59,8 @@ function userIdOf(body: JsonObject): string | null {
 }
 
 /** Whether the sender sent the whole request but did not wait for the answer. */
-function isAbandoned({ inspection: { content }, hungUp }: Exchange): boolean {
-  return hungUp && !(content.kind === 'malformed' && content.code === 'incomplete_body')
+function isAbandoned({ inspection: { content }, response }: Exchange): boolean {
+  return response.destroyed && !(content.kind === 'malformed' && content.code === 'incomplete_body')
 }
 
 function reasonOf(exchange: Exchange): string | null {

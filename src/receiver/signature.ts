@@ -1,7 +1,7 @@
 import { checkSignature, type SignatureCheck } from '../webhook/index.ts'
 import {
   Diagnostician,
-  inflationHint,
+  SuspectBody,
   type Diagnosis,
   type Secrets,
   type SuspectRequest,
@@ -67,4 +67,15 @@ const reasons: Readonly<
 function flaw(header: string): string {
   if (header.length !== 40) return `it has ${header.length} characters`
   return /^[0-9a-f]*$/i.test(header) ? 'some are upper-case' : 'some are not hexadecimal'
+}
+
+/**
+ * Returns a hint if a body is plain JSON although its headers say that it is compressed. It is not a diagnosis, because
+ * the compressed bytes cannot be reproduced to check the signature.
+ */
+function inflationHint({ body, headers }: SuspectRequest): string | undefined {
+  const encoding = headers?.['content-encoding'] ?? ''
+  if (!/^(?:x-)?(?:gzip|deflate|br|zstd)$/i.test(encoding)) return undefined
+  if (new SuspectBody(body).value === undefined) return undefined
+  return `Content-Encoding is ${encoding}, but the body is not compressed`
 }

@@ -1,10 +1,8 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { bodyRecipes } from './body-recipes.ts'
-import { digestRecipes, type DigestRecipe } from './digest-recipes.ts'
-import { findElsewhere } from './header-clues.ts'
 import { keyRecipes, type KeyRecipe, type Secrets } from './key-recipes.ts'
-import { diagnosisOf, type Diagnosis } from './mistake.ts'
-import { readForm, type SignatureForm } from './signature-form.ts'
+import { diagnosisOf, type Diagnosis, type Mistake } from './mistake.ts'
+import { readForm, type Algorithm, type SignatureForm } from './signature-form.ts'
 import { SuspectBody, type BodyRecipe, type BodySource, type SuspectRequest } from './suspect.ts'
 
 /** Limits of one diagnosis. It takes about 1.5 ms for a body of 2 KB, and 20 ms for JSON of 64 KB. */
@@ -19,6 +17,35 @@ const spacingMs = 50
 const bytesPerMs = 256
 /** How far into the future a burst of searches may reserve time. */
 const burstMs = 2_000
+
+/** A mistake in computing the digest from the body and the secret. */
+interface DigestRecipe extends Mistake {
+  /** Computes the digests that result from the mistake. */
+  readonly digests: (source: {
+    readonly algorithm: Algorithm
+    readonly body: Buffer
+    readonly key: Buffer
+  }) => readonly Buffer[]
+}
+
+/** Mistakes in computing the digest. */
+const digestRecipes: readonly DigestRecipe[] = [
+  {
+    code: 'swapped_arguments',
+    finding: 'The arguments of the HMAC were swapped: the body was used as the key',
+    fix: 'Use the secret as the key of the HMAC, and the body as the message.',
+    digests: ({ algorithm, body, key }) => [createHmac(algorithm, body).update(key).digest()],
+  },
+  {
+    code: 'without_key',
+    finding: 'The signature is a plain hash, not an HMAC',
+    fix: "Use an HMAC with the secret as its key, such as createHmac('sha1', secret) in Node.",
+    digests: ({ algorithm, body, key }) =>
+      [[body], [key, body], [body, key]].map((parts) =>
+        createHash(algorithm).update(Buffer.concat(parts)).digest(),
+      ),
+  },
+]
 
 /** The mistakes that made a signature wrong. */
 interface Cause {
@@ -142,6 +169,23 @@ class Trials {
     const { algorithm, digest } = this.#form
     return createHmac(algorithm, key).update(body).digest().equals(digest)
   }
+}
+
+/** Looks for a signature in the other headers of a request without X-Signature; undefined if there is none. */
+function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
+  const names = Object.keys(headers)
+  if (names.includes('webhook-signature')) {
+    const finding = 'The request has only the signature of Standard Webhooks'
+    const fix = 'Send X-Signature too, or verify webhook-signature instead.'
+    return diagnosisOf([{ code: 'standard_webhooks', finding, fix }])
+  }
+  const [name] = names.filter(
+    (other) => other !== 'x-signature' && /(?:^|-)(?:signature|hmac)(?:-|$)/.test(other),
+  )
+  if (name === undefined) return undefined
+  const finding = `The signature is in the header ${name} instead of X-Signature`
+  const fix = 'Send it as X-Signature: 40 lower-case hexadecimal digits of HMAC-SHA1.'
+  return diagnosisOf([{ code: 'other_header', finding, fix }])
 }
 
 /**
