@@ -184,7 +184,7 @@ async function engine(name: string): Promise<Store> {
 }
 
 describe.each([
-  ['memory', 8],
+  ['memory', 5],
   ['sqlite', 3],
 ])('any sequence of lists, with %s', (name, numRuns) => {
   it.each([shoppers, revenue])('sends changes that add up to the last list of $key', async (of) => {

@@ -125,7 +125,7 @@ export async function checkSyncsAgainstReference(open: () => Promise<Store>): Pr
       }
       await tested.end()
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   )
 }
 

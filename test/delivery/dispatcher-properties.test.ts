@@ -194,7 +194,7 @@ test('every delivery ends exactly once, after any events', async () => {
       expect(deliverers.clock.nextDueMs()).toBeUndefined()
     },
   )
-  await fc.assert(property, { numRuns: 200 })
+  await fc.assert(property, { numRuns: 100 })
 })
 
 async function manualRetriesIn(store: HookedStore): Promise<number> {

@@ -8,7 +8,7 @@ import { answered } from './samples.ts'
 
 const destinations = 50
 const badOnes = 10
-const eventsEach = 400
+const eventsEach = 150
 const concurrency = 10
 const healthyEvents = (destinations - badOnes) * eventsEach
 const minuteMs = 60_000

@@ -240,6 +240,7 @@ const compilerOptions = {
   target: 'esnext',
   lib: ['es2023', 'dom'],
   strict: true,
+  skipLibCheck: true,
   outDir: 'out',
   typeRoots: [join(root, 'node_modules/@types')],
   types: ['node'],

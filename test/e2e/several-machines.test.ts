@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 const databases = new PostgresDatabases()
 
 /** How long a breaker stays open: half of the retry window. */
-const openMs = 4_000
+const openMs = 2_000
 const writeKey = 'not-a-real-write-key'
 
 /** Starts two services on one database that deliver to one URL, and waits until both have joined. */

@@ -111,7 +111,7 @@ test('any text is parsed, or refused at a position in it; a parsed match can tes
         expect(parseMatch(match.text)).toEqual(match)
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   )
 
   function place(error: MatchError, text: string): void {
@@ -130,7 +130,7 @@ test('any text is parsed, or refused at a position in it; a parsed match can tes
         }
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   )
 })
 

@@ -1,9 +1,8 @@
-import { Client } from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { createRuntime, silentLog, stopwatch } from '../../src/runtime/index.ts'
+import { createRuntime, silentLog } from '../../src/runtime/index.ts'
 import { Service, type ServiceRole } from '../../src/service/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
-import { PostgresServer, withParameter } from '../support/postgres.ts'
+import { PostgresServer } from '../support/postgres.ts'
 import { PostgresLine } from '../support/postgres-line.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ask, configurationOf, documentFor, token, writeKey } from './running-service.ts'
@@ -17,15 +16,6 @@ beforeAll(async () => {
 })
 
 afterAll(() => server.end())
-
-/** The URL of a new schema. */
-async function newUrl(name: string): Promise<string> {
-  const admin = new Client(server.url())
-  await admin.connect()
-  await admin.query(`CREATE SCHEMA ${name}`)
-  await admin.end()
-  return withParameter(server.url(), 'options', `-c search_path=${name}`)
-}
 
 /** A service in this role; closes when the test ends. */
 async function start(document: object, role: ServiceRole = 'all') {
@@ -54,7 +44,7 @@ const joining = 'The process has just joined others that share the store, and ma
 
 test('while the database hangs, a service is not ready and reports its last figures', async () => {
   const line = await PostgresLine.to(server)
-  const store = line.through(await newUrl('hanging'))
+  const store = line.through(await server.newUrl('hanging'))
   const endpoint = await TestEndpoint.start()
   const { ready, metrics, tellsOfQueues } = await start(documentFor(endpoint, { store }))
   await expect.poll(ready, patient).toMatchObject({ status: 200 })
@@ -71,25 +61,9 @@ test('while the database hangs, a service is not ready and reports its last figu
   await expect.poll(ready, patient).toMatchObject({ status: 200 })
 })
 
-test('two processes share the rate of an endpoint', async () => {
-  const endpoint = await TestEndpoint.start()
-  const endpoints = [{ url: endpoint.url, rate: '20/s' }]
-  const store = await newUrl('rated')
-  const document = documentFor(endpoint, { store, destination: { endpoints, concurrency: 4 } })
-  const both = [await start(document), await start(document)] as const
-  for (const { ready } of both) await expect.poll(ready, patient).toMatchObject({ status: 200 })
-  const headers = { 'x-write-key': writeKey }
-  const batch = Array.from({ length: 30 }, () => ({ type: 'track', userId: 'u_1', event: 'Ping' }))
-  const elapsedMs = stopwatch()
-  await Promise.all(both.map(({ url }) => ask(`${url}/v1/batch`, { headers, body: { batch } })))
-  await endpoint.received(60)
-  // Each starts 30 requests, at least 100 ms apart.
-  expect(elapsedMs()).toBeGreaterThan(2_800)
-})
-
 test('a joining process is ready once it may send; one process reports the queues, and another takes over', async () => {
   const endpoint = await TestEndpoint.start()
-  const document = documentFor(endpoint, { store: await newUrl('joining') })
+  const document = documentFor(endpoint, { store: await server.newUrl('joining') })
   const first = await start(document, 'ingest')
   await expect.poll(first.tellsOfQueues, patient).toBe(true)
   const second = await start(document)

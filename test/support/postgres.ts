@@ -109,6 +109,15 @@ export class PostgresServer {
     return `postgres://${name}@/${database}?host=${this.#folder}`
   }
 
+  /** Returns the URL of a new schema, which a store can use like a database of its own. */
+  async newUrl(schema: string): Promise<string> {
+    const admin = new Client(this.url())
+    await admin.connect()
+    await admin.query(`CREATE SCHEMA ${schema}`)
+    await admin.end()
+    return withParameter(this.url(), 'options', `-c search_path=${schema}`)
+  }
+
   /** Stops the server: `fast` ends its connections, `crash` leaves recovery to the next start. */
   async stop(how: 'fast' | 'crash' = 'fast'): Promise<void> {
     this.#lines = []

@@ -175,7 +175,7 @@ describe('a sender with a guard', () => {
       },
     })
     const url = named(endpoint, 'hooks.example.com')
-    const post = postTo({ url }, { guard, deadlineMs: 50, concurrency: 1 })
+    const post = postTo({ url }, { guard, deadlineMs: 500, concurrency: 1 })
     expect(await post()).toEqual({ kind: 'timeout' })
     open()
     expect(await post()).toMatchObject({ kind: 'answered' })

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { documentFor } from '../../service/running-service.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { start } from '../../support/io.ts'
@@ -17,14 +17,20 @@ beforeAll(async () => {
 afterAll(() => server.end())
 
 /** Stops a service while its database is silent and keeps all connections open. */
-async function stopped({ flags = [], isTTY = false }: { flags?: string[]; isTTY?: boolean }) {
+async function stopped({
+  schema,
+  flags = [],
+  isTTY = false,
+}: {
+  schema: string
+  flags?: string[]
+  isTTY?: boolean
+}) {
   const endpoint = await TestEndpoint.start('hang')
   const line = await PostgresLine.to(server)
+  const store = line.through(await server.newUrl(schema))
   const path = join(await temporaryFolder(), 'evroute.config.json')
-  await writeFile(
-    path,
-    JSON.stringify(documentFor(endpoint, { store: line.through(server.url()) })),
-  )
+  await writeFile(path, JSON.stringify(documentFor(endpoint, { store })))
   const command = start(['serve', '--config', path, '--grace', '100ms', ...flags], { isTTY })
   const [, url] = await command.stderr.matching(/(http:\/\/127[^"/]*)/)
   await fetch(`${url!}/v1/track`, {
@@ -39,26 +45,23 @@ async function stopped({ flags = [], isTTY = false }: { flags?: string[]; isTTY?
   return command.ended
 }
 
-describe('serve, stopped while its database is silent', () => {
-  test('stops waiting for it, and reports that it does not know what is pending', async () => {
-    const { code, stderr } = await stopped({ flags: ['--json'] })
-    expect(code).toBe(7)
-    expect(stderr).toContain('because the server did not answer in time')
-    expect(stderr).not.toContain('Query read timeout')
-    const lines = stderr.trimEnd().split('\n')
-    expect(lines.map((each) => JSON.parse(each) as unknown)).toContainEqual(
-      expect.objectContaining({
-        level: 'warn',
-        message: 'ended; the store cannot be read, so the number of pending deliveries is unknown',
-        pending: null,
-      }),
-    )
-  })
-
-  test('says so as text', async () => {
-    const { stderr } = await stopped({ isTTY: true })
-    expect(stderr).toMatch(
-      /\nEnded: how many deliveries stay in postgres:.* is unknown, because it cannot be read\n/,
-    )
-  })
+test('serve, stopped while its database is silent, does not wait for it, and reports that it does not know what is pending', async () => {
+  const [json, text] = await Promise.all([
+    stopped({ schema: 'json', flags: ['--json'] }),
+    stopped({ schema: 'text', isTTY: true }),
+  ])
+  expect(json.code).toBe(7)
+  expect(json.stderr).toContain('because the server did not answer in time')
+  expect(json.stderr).not.toContain('Query read timeout')
+  const lines = json.stderr.trimEnd().split('\n')
+  expect(lines.map((each) => JSON.parse(each) as unknown)).toContainEqual(
+    expect.objectContaining({
+      level: 'warn',
+      message: 'ended; the store cannot be read, so the number of pending deliveries is unknown',
+      pending: null,
+    }),
+  )
+  expect(text.stderr).toMatch(
+    /\nEnded: how many deliveries stay in postgres:.* is unknown, because it cannot be read\n/,
+  )
 })

@@ -104,5 +104,5 @@ test('settlements of expired leases take effect as the port documents, in any or
       await Promise.all(stores.map((store) => store.close()))
     }
   })
-  await fc.assert(run, { numRuns: 30 })
+  await fc.assert(run, { numRuns: 15 })
 })
