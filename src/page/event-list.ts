@@ -11,6 +11,8 @@ const burstMin = 100
 const burstIntervalMs = 1_000
 /** The burst is over when fewer requests arrive in an interval. */
 const burstRowsMin = 500
+/** New rows are drawn after the pointer has rested this long. */
+const aimMs = 1_000
 
 /**
  * The requests in the list, oldest first. Rows change in place, because copying 100,000 rows for each batch would take
@@ -32,10 +34,10 @@ export class EventList {
   #failed: ListRow[] | undefined
   /** The number of the last request to show; Infinity while the list is not paused. */
   #pausedAt = Infinity
-  /** The timer of the interval; undefined outside a burst. */
+  /** The timer after which waiting rows are drawn; undefined if new rows are drawn at once. */
   #drawingPause: number | undefined
-  /** The number of rows that were not drawn yet. */
-  #waitingCount = 0
+  /** New rows that were not drawn yet. */
+  #waiting: ListRow[] = []
 
   /** All rows, or only the failed ones. */
   rows(onlyFailed: boolean): readonly ListRow[] {
@@ -53,21 +55,21 @@ export class EventList {
       if (rows.length === 0) return
     }
     const isFirst = this.#rows.length === 0
-    for (const row of rows) {
-      this.#rows.push(row)
-      if (row.failed) this.#failed?.push(row)
-    }
-    const excess = this.#rows.length - rowsMax
-    if (excess > rowsSlack) {
-      this.#rows.splice(0, excess)
-      this.#failed = undefined
-      this.missedCount.value += excess
-    }
-    this.#waitingCount += rows.length
-    if (isFirst) this.#changed()
-    if (isFirst || this.#drawingPause !== undefined) return
-    this.#changed()
-    if (rows.length >= burstMin) this.#pauseDrawing()
+    for (const row of rows) this.#waiting.push(row)
+    if (!isFirst && this.#drawingPause !== undefined) return
+    this.#draw()
+    if (!isFirst && rows.length >= burstMin) this.#pauseDrawing(burstIntervalMs)
+  }
+
+  /** Draws no new rows for a moment, so that a person who points at a row does not miss it. */
+  hold(): void {
+    this.#pauseDrawing(aimMs)
+  }
+
+  /** Returns how many rows are newer than a request. */
+  countAfter(seq: number, onlyFailed: boolean): number {
+    const rows = this.rows(onlyFailed)
+    return rows.length - placeOf(rows, seq + 1)
   }
 
   /** Replaces rows that have the same numbers. */
@@ -114,23 +116,39 @@ export class EventList {
     this.#rows = []
     this.#failed = undefined
     this.#held = []
+    this.#waiting = []
     this.heldCount.value = 0
     this.missedCount.value = 0
     this.missedFailedCount.value = 0
     this.#changed()
   }
 
-  #pauseDrawing(): void {
+  #pauseDrawing(pauseMs: number): void {
+    clearTimeout(this.#drawingPause)
     this.#drawingPause = window.setTimeout(() => {
       this.#drawingPause = undefined
-      const isBurst = this.#waitingCount >= burstRowsMin
-      this.#changed()
-      if (isBurst) this.#pauseDrawing()
-    }, burstIntervalMs)
+      const isBurst = this.#waiting.length >= burstRowsMin
+      this.#draw()
+      if (isBurst) this.#pauseDrawing(burstIntervalMs)
+    }, pauseMs)
+  }
+
+  #draw(): void {
+    for (const row of this.#waiting) {
+      this.#rows.push(row)
+      if (row.failed) this.#failed?.push(row)
+    }
+    this.#waiting = []
+    const excess = this.#rows.length - rowsMax
+    if (excess > rowsSlack) {
+      this.#rows.splice(0, excess)
+      this.#failed = undefined
+      this.missedCount.value += excess
+    }
+    this.#changed()
   }
 
   #changed(): void {
-    this.#waitingCount = 0
     this.failedCount.value = this.rows(true).length
     this.version.value += 1
   }

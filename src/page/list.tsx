@@ -1,6 +1,6 @@
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import type { JSX } from 'preact'
+import type { JSX, RefObject } from 'preact'
 import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
 import type { SessionParts } from './parts.ts'
@@ -16,44 +16,9 @@ const settledMs = 60
 /** The requests, newest first. Only rows on the screen are in the document. */
 export function List({ session }: SessionParts): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
-  const view = useSignal({ top: 0, height: 600 })
   const { list, selected, compared, onlyFailed } = session
-  const version = list.version.value
   const rows = list.rows(onlyFailed.value)
-  const countBefore = useRef(rows.length)
-
-  useLayoutEffect(() => {
-    const element = box.current
-    // While the list is scrolled down, keep the same rows on the screen.
-    if (element !== null && element.scrollTop > 0 && rows.length > countBefore.current) {
-      element.scrollTop += (rows.length - countBefore.current) * rowPixels
-    }
-    countBefore.current = rows.length
-  }, [version])
-
-  useLayoutEffect(() => {
-    const element = box.current
-    if (element === null) return undefined
-    const measure = (): void => {
-      view.value = { top: element.scrollTop, height: element.clientHeight }
-    }
-    const observer = new ResizeObserver(measure)
-    observer.observe(element)
-    element.addEventListener('scroll', measure, { passive: true })
-    return () => {
-      observer.disconnect()
-      element.removeEventListener('scroll', measure)
-    }
-  }, [])
-
-  useSignalEffect(() => {
-    const { current: seq } = session
-    const element = box.current
-    if (seq !== null && element !== null) showRow(element, list.rows(onlyFailed.peek()), seq)
-  })
-
-  const first = Math.max(0, Math.floor(view.value.top / rowPixels) - overscan)
-  const last = Math.ceil((view.value.top + view.value.height) / rowPixels) + overscan
+  const { first, last, unseen } = useScroll(box, session)
   const shown: JSX.Element[] = []
   const unread: number[] = []
   for (let place = first; place < Math.min(last, rows.length); place++) {
@@ -74,7 +39,17 @@ export function List({ session }: SessionParts): JSX.Element {
 
   return (
     <>
-      <Count key={version} session={session} shown={rows.length} />
+      <p class="counts">
+        <span>{requestsText(session, rows.length)}</span>
+        {list.heldCount.value > 0 ? (
+          <span class="held">{countText(list.heldCount.value)} new</span>
+        ) : null}
+        {unseen > 0 ? (
+          <button type="button" class="link" onClick={() => box.current?.scrollTo(0, 0)}>
+            ↑ {countText(unseen)} new
+          </button>
+        ) : null}
+      </p>
       <div class="list" ref={box}>
         <Missed session={session} />
         <Choosing session={session} />
@@ -91,6 +66,8 @@ export function List({ session }: SessionParts): JSX.Element {
             }
             style={{ height: `${rows.length * rowPixels}px` }}
             onKeyDown={(event) => moveByKey(event, session)}
+            onPointerDown={() => list.hold()}
+            onPointerMove={() => list.hold()}
           >
             {shown}
           </div>
@@ -100,19 +77,66 @@ export function List({ session }: SessionParts): JSX.Element {
   )
 }
 
-/** The number of requests, above the list. The line is always there, so that nothing moves when its text changes. */
-function Count({ session, shown }: SessionParts & { readonly shown: number }): JSX.Element {
-  const isPart = session.filter.value !== '' || session.onlyFailed.value
-  const held = session.list.heldCount.value
-  return (
-    <p class="counts">
-      <span>
-        {isPart ? `${countText(shown)} of ` : ''}
-        {counted(isPart ? Math.max(shown, session.all) : shown, 'request')}
-      </span>
-      {held > 0 ? <span class="held">{countText(held)} new</span> : null}
-    </p>
-  )
+/**
+ * Keeps the rows on the screen in place when new ones arrive above them. Returns the places of the rows to draw, and
+ * how many new rows are above the screen.
+ */
+function useScroll(
+  box: RefObject<HTMLDivElement | null>,
+  session: Session,
+): { first: number; last: number; unseen: number } {
+  const { list, onlyFailed } = session
+  const view = useSignal({ top: 0, height: 600 })
+  const rows = list.rows(onlyFailed.value)
+  const newest = rows.at(-1)?.seq ?? Infinity
+  /** The newest request when the list was drawn last. */
+  const drawn = useRef(newest)
+  /** The newest request when the list was at its top. */
+  const seen = useRef(newest)
+  if (view.value.top === 0) seen.current = newest
+
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element !== null && element.scrollTop > 0) {
+      element.scrollTop += list.countAfter(drawn.current, onlyFailed.value) * rowPixels
+    }
+    drawn.current = newest
+  }, [list.version.value])
+
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const measure = (): void => {
+      view.value = { top: element.scrollTop, height: element.clientHeight }
+    }
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    element.addEventListener('scroll', measure, { passive: true })
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', measure)
+    }
+  }, [])
+
+  useLayoutEffect(() => {
+    const { current: seq } = session
+    if (seq !== null && box.current !== null) showRow(box.current, rows, seq)
+  }, [session.current])
+
+  const { top, height } = view.value
+  return {
+    first: Math.max(0, Math.floor(top / rowPixels) - overscan),
+    last: Math.ceil((top + height) / rowPixels) + overscan,
+    unseen: list.countAfter(seen.current, onlyFailed.value),
+  }
+}
+
+/** The number of requests in the list, and without the filter. */
+function requestsText({ filter, onlyFailed, all }: Session, shown: number): string {
+  const isPart = filter.value !== '' || onlyFailed.value
+  return isPart
+    ? `${countText(shown)} of ${counted(Math.max(shown, all), 'request')}`
+    : counted(shown, 'request')
 }
 
 interface RowParts {
