@@ -1,13 +1,13 @@
 import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
 
-/** The failure reason of a delivery that its destination's full backlog refused. */
+/** The failure reason of deliveries that arrive while their destination's backlog is full. */
 export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
 
 /** The failure reason of a delivery that an erasure ended. It replaces the reason of an earlier failure. */
 export const erasedReason = 'erased'
 
-/** Counts deliveries by destination. `destinationIds` has an entry for each delivery. */
-export function countRefused(
+/** Groups deliveries that were given up by destination; `destinationIds` has an entry for each one. */
+export function givenUpByDestination(
   destinationIds: readonly string[],
   reason: GivenUpReason = refusedReason,
 ): readonly GivenUpDeliveries[] {

@@ -10,23 +10,22 @@ import { expectUsable, fileOf, refusalOf } from './store-url.ts'
 
 /** The source and target of a backup. */
 export interface BackUpRequest {
-  /** The store: `sqlite:<file>`. */
+  /** The URL of the store: `sqlite:<file>`. */
   readonly from: string
   /** The file to create, which must not exist. */
   readonly to: string
 }
 
-/** A backup that was made. */
+/** The result of a backup. */
 export interface BackUp {
-  /** The size of the file. */
   readonly bytes: number
 }
 
 /**
- * Copies the state of a store's file at one moment, even while a process delivers from it. The copy gets its
- * name once it is complete and on disk, and only its owner can read it.
+ * Copies a snapshot of a store's file, even while a process delivers from it. The copy appears under its name
+ * once it is complete and on disk; its mode is 600.
  *
- * The copy is one read transaction: it blocks no writer, but the store's log grows until it ends.
+ * Copying is one read transaction: it blocks no writer, but the write-ahead log grows until it ends.
  *
  * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or `cannot_write_file`
  */
@@ -56,7 +55,7 @@ function copy(database: Database, target: string): BackUp {
   if (statSync(target, { throwIfNoEntry: false }) !== undefined) throw existing(target)
   const part = `${target}.part`
   try {
-    // Make the file first: SQLite fills an empty file and keeps its mode.
+    // Create the file first: SQLite fills an empty file and keeps its mode.
     closeSync(openSync(part, 'wx', 0o600))
   } catch (error) {
     throw systemCode(error) === 'EEXIST' ? existing(part) : unwritable(target, error)

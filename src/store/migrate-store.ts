@@ -11,12 +11,12 @@ export interface MigrationPlaces {
   readonly to: string
 }
 
-/** The request for a migration. */
+/** A migration: its source and target, and how to run it. */
 export interface MigrationRequest
   extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'rowsAtOnce'> {}
 
 /**
- * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run starts over.
+ * Moves a store from a file to PostgreSQL. Can be interrupted at any time; the next run starts over.
  *
  * @throws SettingError for a URL of the wrong engine; EvrouteError `store_in_use` if a process is delivering
  * from the file; `store_unusable` if the file or the database is missing or cannot be used, or if the

@@ -11,25 +11,24 @@ const opening = { cannot: 'Cannot open the store' }
 /** Options for opening a store. */
 export interface OpenStoreOptions {
   /**
-   * Called with the lanes in which another process left deliveries to claim; without an argument if that may
-   * be any lane. Only called if several processes deliver from one store. A notification can be lost, so
-   * also look for due deliveries from time to time.
+   * Called when another process leaves deliveries to claim, with their lanes; without an argument if they may
+   * be in any lane. Notifications can be lost, so also poll for due deliveries.
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
   /**
-   * Whether the engine of a file runs in its own thread; false by default. The thread takes longer to start,
-   * but does not block the main thread, so it suits programs that deliver a lot.
+   * Runs the engine of a file in its own thread; false by default. The thread takes time to start, but keeps
+   * the main thread free, so it suits programs that deliver a lot.
    */
   readonly ownThread?: boolean | undefined
-  /** Logs the progress when a file of an earlier version is upgraded. */
+  /** The log for the progress of an upgrade of a file from an earlier version. */
   readonly log?: Log | undefined
   /** The bounds of a store in memory; each has a default. */
   readonly bounds?: MemoryBoundsOptions | undefined
 }
 
 /**
- * Opens the engine of a URL: `memory:`, `sqlite:<file>` or `postgres://user@host/database`. Creates missing
- * files and tables.
+ * Opens the store that a URL names: `memory:`, `sqlite:<file>` or `postgres://user@host/database`. Creates
+ * missing files and tables.
  *
  * @throws SettingError for any other URL; EvrouteError `store_in_use` or `store_unusable`
  */
@@ -50,7 +49,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     const { openThreadedStore } = await import('./threaded/threaded-store.ts')
     return openThreadedStore(fileOf(url), undefined, onProgress)
   }
-  // Load the engine only if it is used, because it loads a binary.
+  // Import the engine only when it is used, because it loads a native binary.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
   return SqliteStore.open(fileOf(url), undefined, { onProgress })
 }
@@ -70,7 +69,7 @@ export async function openTemporaryStore(): Promise<Store> {
  * can also change deliveries.
  *
  * @throws SettingError for a URL that names no store; EvrouteError `store_unusable` if the store is missing,
- * is not evroute's, cannot be reached, or is of a different version
+ * was not made by evroute, cannot be reached, or is of a different version
  */
 export async function openDeliveryLog(
   url: string,

@@ -1,40 +1,39 @@
-/** The type of a column of given rows. */
+/** The SQL type of a column in {@link Dialect.given}. */
 export type ColumnType = 'text' | 'bigint'
 
 /** The parts of SQL in which SQLite and PostgreSQL differ. */
 export interface Dialect {
   /**
-   * The end of a SELECT whose rows stay locked until the transaction ends; empty in SQLite, which has
-   * one writer.
+   * The end of a SELECT that locks its rows until the transaction ends; empty in SQLite, which has one writer.
    */
   readonly forUpdate: Sql
   /** Like `forUpdate`, but skips rows that another transaction has locked. */
   readonly forUpdateSkipLocked: Sql
   /**
-   * Returns the table `given` for a FROM clause. It has the named fields of the rows as columns, and
-   * `place`, the number of the row from 1.
+   * Returns rows as the table `given` for a FROM clause. Its columns are the listed fields, and `place`, which
+   * numbers the rows from 1.
    */
   readonly given: (rows: readonly object[], columns: Readonly<Record<string, ColumnType>>) => Sql
   /**
-   * The end of a FROM clause: the deliveries, as `delivery`, that belong to each row before it. PostgreSQL
-   * finds them in an index for each row, whatever its planner expects.
+   * Returns the end of a FROM clause, which joins each preceding row with its deliveries, as `delivery`. Makes
+   * PostgreSQL look them up in an index for each row, whatever its planner expects.
    *
-   * @param columns - the columns of the deliveries
-   * @param condition - which deliveries belong to a row
-   * @param end - the end of a SELECT that finds few deliveries for each row and locks them. SQLite ignores it
+   * @param columns - the columns to select from the deliveries
+   * @param condition - the join condition
+   * @param end - the end of the SELECT for each row, with a limit and a lock. SQLite ignores it
    */
   readonly deliveriesOfEach: (columns: string, condition: Sql, end?: Sql) => Sql
   /**
-   * Returns an SQL condition: a column has one of the values of a SELECT. PostgreSQL then finds each in an
-   * index, even if its planner has no statistics for a new table.
+   * Returns the condition that a column has one of the values of a SELECT. Makes PostgreSQL use an index even
+   * while its planner has no statistics for a new table.
    */
   readonly isOneOf: (column: string, select: Sql) => Sql
   /**
-   * Returns the key of a text that may be longer than an index permits: a digest in PostgreSQL, the text in
+   * Returns the key of a text that may be too long for an index: a digest in PostgreSQL, the text itself in
    * SQLite.
    */
   readonly keyOf: (text: string) => string
-  /** Converts an SQL expression for a result of `keyOf` to the type of a key column. */
+  /** Converts a result of `keyOf`, as an SQL expression, to the type of a key column. */
   readonly key: (expression: Sql) => Sql
   /** A common table expression that delays new regulations until the transaction ends. */
   readonly gate: Sql
@@ -42,16 +41,16 @@ export interface Dialect {
   readonly jsonArray: Sql
   /** An expression for the id of a new body. */
   readonly newTextId: Sql
-  /** Blocks writes of other transactions to a table until the transaction ends. */
+  /** Keeps other transactions from writing to a table until this one ends. */
   readonly lockTable: (table: string) => Script<void>
 }
 
-/** A value of a statement. Only PostgreSQL takes arrays. */
+/** A value in a statement. Only PostgreSQL takes arrays. */
 export type SqlValue = string | number | null | readonly (string | number | boolean | null)[]
 
 /** A statement with its values. */
 export interface Query {
-  /** The name of a statement whose text never changes, so that the server parses it only once; none by default. */
+  /** Names a statement whose text never changes, so that the server parses it only once. */
   readonly name?: string
   /** The statement. `$1` is its first value; tables have the prefix `evroute_`. */
   readonly sql: string
@@ -101,8 +100,8 @@ export class Sql implements Query {
 }
 
 /**
- * The numbered texts of templates. A template is the same object each time that its line runs, so its text
- * is written once: writing it takes three times as long as a small statement of SQLite.
+ * Caches the text of each template, with numbered parameters. A template is the same object each time its line
+ * runs. Building its text takes three times as long as running a small SQLite statement.
  */
 const numberedTexts = new WeakMap<readonly string[], string>()
 
@@ -114,7 +113,7 @@ function numbered(texts: readonly string[]): string {
   return text
 }
 
-/** Makes a statement from a template, in which an {@link Sql} is a part and all else is a value. */
+/** Makes a statement from a template: an {@link Sql} in it becomes part of the text, anything else a value. */
 export function sql(texts: TemplateStringsArray, ...parts: readonly (SqlValue | Sql)[]): Sql {
   return new Sql(texts, parts)
 }
@@ -124,16 +123,15 @@ export function raw(text: string): Sql {
   return new Sql([text], [])
 }
 
-/** Joins parts of a statement with a text between each two. */
-export function joined(parts: readonly (SqlValue | Sql)[], between: string): Sql {
+/** Joins parts of a statement with a separator. */
+export function joined(parts: readonly (SqlValue | Sql)[], separator: string): Sql {
   if (parts.length === 0) return raw('')
-  return new Sql(['', ...parts.slice(1).map(() => between), ''], parts)
+  return new Sql(['', ...parts.slice(1).map(() => separator), ''], parts)
 }
 
 /**
- * Work on a database, written once for both engines: a generator that yields a query and receives its
- * rows. SQLite runs it without a pause, so nothing comes between its statements. PostgreSQL waits for
- * the server after each.
+ * Work on a database, written once for both engines: a generator that yields queries and receives their rows.
+ * SQLite runs it synchronously, so nothing comes between its statements. PostgreSQL awaits each one.
  */
 export type Script<Result> = Generator<Query, Result, readonly unknown[]>
 
@@ -163,13 +161,13 @@ export function* scriptOf<Result>(work: () => Result): Script<Result> {
 export interface SqlDatabase {
   readonly dialect: Dialect
   /**
-   * Runs a script that only reads. Each statement sees the database at the time that it runs.
+   * Runs a script that only reads. Each statement sees what is committed when it runs.
    *
    * @throws EvrouteError `store_closed`, `store_unusable`
    */
   read<Result>(script: () => Script<Result>): Promise<Result>
   /**
-   * Runs a script in one transaction. The script may run several times.
+   * Runs a script in one transaction. May run it again, after a conflict.
    *
    * @throws EvrouteError `store_closed`, `store_unusable`
    */

@@ -23,12 +23,12 @@ export interface UrlRefusal {
   readonly hint: string
 }
 
-/** Makes the error for a store that cannot be used. */
+/** Makes a `store_unusable` error. */
 export function unusable(message: string, hint: string): EvrouteError {
   return new EvrouteError({ code: 'store_unusable', message, hint })
 }
 
-/** Makes the error for writes to a log that was opened for reading. */
+/** Makes the error for a write to a log that was opened read-only. */
 export function readOnlyError(name: string): EvrouteError {
   return unusable(
     `Cannot change the store ${name}: it was opened read-only`,

@@ -16,28 +16,21 @@ export function storeName(url: string): string {
   return isPostgresUrl(url) ? readableUrl(url) : url
 }
 
-/**
- * Masks everything in the URL of a store that could be secret.
- *
- * @param mask - the text that replaces it
- */
+/** Replaces everything in a store's URL that could be secret with `mask`. */
 export function maskedStoreUrl(url: string, mask: string): string {
   return isPostgresUrl(url) ? maskedUrl(url, mask) : url
 }
 
-/**
- * Returns why the URL of a server cannot be used; undefined if it can, or if it belongs to another engine.
- * Does not connect.
- */
+/** Returns why a PostgreSQL URL is refused, without connecting; undefined for good ones and other engines. */
 export function serverUrlRefusal(url: string): UrlRefusal | undefined {
   return isPostgresUrl(url) ? postgresRefusal(url) : undefined
 }
 
 /**
- * Checks that the URL of a store can be used. The message repeats the URL unless it could contain a password.
+ * Throws if a URL is refused. The message repeats the URL unless it could contain a password.
  *
  * @param cannot - the beginning of the message, as in `Cannot open the store`
- * @throws SettingError of the setting if it is refused
+ * @throws SettingError
  */
 export function expectUsable(
   url: string,
@@ -50,7 +43,7 @@ export function expectUsable(
   throw new SettingError(setting, `${cannot}${quoted}: ${refusal.why}`, refusal.hint)
 }
 
-/** Returns the file that an accepted URL names. */
+/** Returns the file in a `sqlite:` URL. */
 export function fileOf(url: string): string {
   return url.slice(prefix.length)
 }
@@ -78,8 +71,8 @@ export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefin
 }
 
 /**
- * Returns a hint with the right form of a URL. Repeats the URL only if it looks like a path, because any
- * other text could contain a password.
+ * Returns a hint with the right form of a URL. Repeats only text that looks like a path, because any other
+ * could contain a password.
  */
 function hintFor(url: string): string {
   if (/^(postgres\w*|pg\w*|psql):/i.test(url)) {

@@ -2,13 +2,13 @@
 const escapeMark = '\u001a'
 
 /**
- * The characters to escape: NUL, which no engine stores in a text; lone surrogates, which have no UTF-8; and
- * the mark itself.
+ * The characters to escape: NUL, which no engine stores in a text; lone surrogates, which UTF-8 cannot encode;
+ * and the mark itself.
  */
 const unstorable =
   /[\0\u001a]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
-/** Returns the stored form of a text. Different texts have different forms. */
+/** Escapes a text so that every engine can store it. Different texts stay different. */
 export function toStored(text: string): string {
   if (isStorable(text)) return text
   return text.replace(unstorable, (unit) => {
@@ -17,14 +17,14 @@ export function toStored(text: string): string {
 }
 
 /**
- * Tells whether a text needs no escapes, as is true of almost all texts. The checks take a tenth of the time
- * of a replacement.
+ * Tells whether a text needs no escapes, like almost every text. Checking takes a tenth of the time that
+ * replacing takes.
  */
 function isStorable(text: string): boolean {
   return !text.includes('\0') && !text.includes(escapeMark) && text.isWellFormed()
 }
 
-/** Returns the text of a stored form. */
+/** Reverses {@link toStored}. */
 export function fromStored(stored: string): string {
   if (!stored.includes(escapeMark)) return stored
   return stored.replace(/\u001a(.{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))

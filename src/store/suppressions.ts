@@ -1,7 +1,7 @@
 import { raw, run, sql, type Dialect, type Script, type Sql } from './sql.ts'
 import { toStored } from './stored-text.ts'
 
-/** The source of a suppression that holds for every source. */
+/** The stored source of a suppression that applies to every source. */
 export const everySource = ''
 
 /** The users whose calls are dropped, and the sources; null for all sources. */
@@ -13,11 +13,11 @@ export interface SuppressedUsers {
 const pairColumns = { user_id: 'text', source_id: 'text' } as const
 
 /**
- * Returns an SQL condition: calls of a user from a source, or from a replay of it, are dropped. A statement
- * checks only once whether there are suppressed users at all.
+ * Returns the condition that a user's calls from a source, or from a replay of it, are dropped. A statement
+ * checks only once whether any user is suppressed.
  *
  * @param sourceId - an expression
- * @param userId - an expression; a column must be named with its table
+ * @param userId - an expression; qualify a column with its table
  */
 export function isSuppressed(sourceId: Sql, userId: Sql): Sql {
   return sql`(EXISTS (SELECT 1 FROM evroute_suppressions) AND EXISTS (
@@ -35,7 +35,7 @@ export function suppress(users: SuppressedUsers, { given }: Dialect): Script<voi
       WHERE known.user_id = given.user_id AND known.source_id = given.source_id)`)
 }
 
-/** Ends suppressions of users: all of them, or only those of some sources. */
+/** Ends suppressions of users, for all sources or for some. */
 export function lift(users: SuppressedUsers, { given }: Dialect): Script<void> {
   const pairs = given(pairsOf(users), pairColumns)
   if (users.sourceIds === null) {
@@ -53,12 +53,12 @@ function pairsOf({ userIds, sourceIds }: SuppressedUsers): readonly object[] {
   )
 }
 
-/** Tells whether a source equals another one or is a replay of it: `<source>/<anything>`. */
+/** Tells whether a source is the other one, or a replay of it: `<other>/<anything>`. */
 export function isOfSource(sourceId: string, otherId: string): boolean {
   return sourceId === otherId || sourceId.startsWith(`${otherId}/`)
 }
 
-/** Tells whether a source, or the source of a replay, is in a list; null stands for all sources. */
+/** Tells whether a source, or the one that it replays, is in a list; null stands for all sources. */
 export function isOfSources(sourceId: string, sourceIds: readonly string[] | null): boolean {
   return sourceIds?.some((otherId) => isOfSource(sourceId, otherId)) ?? true
 }

@@ -26,7 +26,7 @@ import {
 import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
 import { superseded, type Superseded, type Sync } from './syncs.ts'
 
-/** The audience of a sync that began, or the audience that already has its key. */
+/** The audience of the sync that began; if `taken`, a different audience that already has its key. */
 export interface BegunAudience {
   readonly kind: 'begun' | 'taken'
   readonly row: AudienceRow
@@ -43,7 +43,7 @@ interface UserRow {
   readonly stays: unknown
 }
 
-/** The number of members that one transaction removes, so that other work waits for milliseconds only. */
+/** Maximum number of members to remove in one transaction, so that it blocks others only for milliseconds. */
 const removedAtOnce = 1_000
 
 const keyColumns = { user_key: 'text', member_key: 'text' } as const
@@ -52,20 +52,19 @@ const memberKey = raw('given.member_key')
 const userId = raw('given.user_id')
 
 /**
- * Scripts that change members and write the calls for those changes. They look members up one by one,
- * because the planner does not know how many members an audience has.
+ * Scripts that change members and add the calls for those changes. They look members up one by one, because
+ * PostgreSQL's planner does not know how many members an audience has.
  */
 export class AudienceChanges {
   readonly #dialect: Dialect
   readonly #addEvents: (batch: AddRequest) => Script<void>
 
-  /** @param addEvents - adds events with their deliveries */
   constructor(dialect: Dialect, addEvents: (batch: AddRequest) => Script<void>) {
     this.#dialect = dialect
     this.#addEvents = addEvents
   }
 
-  /** Finds or makes the audience of a sync; changes nothing if its key belongs to a different one. */
+  /** Finds or creates the audience of a sync; changes nothing if a different audience has its key. */
   *begin({ audience, nowMs }: BeginSyncRequest, sync: number): Script<BegunAudience> {
     const { key, name, computationClass, computationId, sourceId } = audience
     const upsert = sql`
@@ -85,7 +84,7 @@ export class AudienceChanges {
     }
   }
 
-  /** Syncs a part of a list if the sync goes on, and the part makes the changes of the plan. */
+  /** Syncs part of a list, unless the sync is over or the necessary changes differ from the planned ones. */
   *take(request: TakeRequest, sync: Sync): Script<TakenPart | PlannedStep | Superseded> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return superseded
@@ -104,7 +103,7 @@ export class AudienceChanges {
     return part
   }
 
-  /** Removes some members that the list did not name, if the sync goes on and this makes the changes of the plan. */
+  /** Removes a page of members that the list did not name, under the same conditions as `take`. */
   *release(request: ReleaseRequest, sync: Sync): Script<ReleaseResult | PlannedStep> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return superseded
@@ -129,8 +128,8 @@ export class AudienceChanges {
   }
 
   /**
-   * Deletes some members of the audience with a key, and ends the sync in progress. Once no member is left, deletes the
-   * audience too. Returns `none` if no audience has the key, and `more` if members may be left.
+   * Deletes up to 1,000 members of an audience, and ends its sync. Deletes the audience after its last member.
+   * Returns `none` if no audience has the key, and `more` if members may be left.
    */
   *remove(key: string): Script<'none' | 'more' | 'removed'> {
     const row = yield* firstRow<{ readonly id: number }>(sql`
@@ -148,8 +147,8 @@ export class AudienceChanges {
   }
 
   /**
-   * Locks the audience of a sync until the end of the transaction. The transaction takes the gate afterwards,
-   * so that a sync that waits for an audience does not delay a regulation.
+   * Locks the audience of a sync until the transaction ends; undefined if the sync is over. Take the gate only
+   * afterwards, so that a sync that waits for this lock does not delay a regulation.
    */
   #hold(sync: Sync): Script<AudienceRow | undefined> {
     return firstRow<AudienceRow>(sql`SELECT ${audienceColumns} FROM evroute_audiences
@@ -206,7 +205,7 @@ export class AudienceChanges {
       numbers = numbers + ${entered} WHERE id = ${id}`)
   }
 
-  /** @param keys - the keys in order; the statement reads only rows between the first and the last */
+  /** Deletes members. Pass their keys in order: the statement reads only rows from the first to the last. */
   *#leave(audience: AudienceRow, keys: readonly MemberKeys[]): Script<void> {
     const [first, last] = [keys[0], keys.at(-1)]
     if (first === undefined || last === undefined) return
@@ -222,10 +221,8 @@ export class AudienceChanges {
   }
 
   /**
-   * Finds the users who are no longer members without some of their identifiers, and the last of these. A user who
-   * is still a member under a different identifier does not leave.
-   *
-   * @param gone - the identifiers in key order, so that those of a user are consecutive
+   * Finds the users who leave the audience, each with the last of their identifiers that are gone. A user who has
+   * other identifiers in the audience stays.
    */
   *#usersThatLeave(
     audience: AudienceRow,
@@ -243,7 +240,7 @@ export class AudienceChanges {
       user_id: toStoredOrNull(last.userId),
       identifiers,
     }))
-    // Count no more than matter, because a user may have any number of identifiers.
+    // Limit the count, because a user may have any number of identifiers.
     const found = yield* rowsOf<UserRow>(sql`
       WITH ${gate}
       SELECT ${isSuppressed(sql`CAST(${audience.source_id} AS text)`, userId)} AS is_suppressed,
@@ -264,11 +261,7 @@ export class AudienceChanges {
   }
 }
 
-/**
- * Removes users from the audiences of some sources (null for all), without sending calls.
- *
- * @returns the number of members that were removed
- */
+/** Removes users from the audiences of some sources, without sending calls. Returns how many members were removed. */
 export function* eraseMembers(
   { userIds, sourceIds }: SuppressedUsers,
   { forUpdate, given, isOneOf, key, keyOf }: Dialect,

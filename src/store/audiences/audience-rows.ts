@@ -32,7 +32,7 @@ interface MemberRow {
   readonly value: string
 }
 
-/** The columns of an audience, listed because a newer version may have added more. */
+/** The columns of an {@link AudienceRow}. Not `*`, because a newer version may have added columns. */
 export const audienceColumns = raw(
   'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync',
 )
@@ -48,7 +48,7 @@ export class AudienceRows implements AudienceReader {
   async list(): Promise<readonly Audience[]> {
     const query = sql`SELECT ${audienceColumns} FROM evroute_audiences`
     const rows = await this.#database.read(() => rowsOf<AudienceRow>(query))
-    // Engines order some keys differently.
+    // Sort here, because engines order some keys differently.
     return rows.map(audienceOf).toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
@@ -125,7 +125,7 @@ export interface MemberKeys {
   readonly member_key: string
 }
 
-/** Returns the keys of an identity. */
+/** Returns the keys under which a member is stored. */
 export function keysOf(identity: MemberIdentity, { keyOf }: Dialect): MemberKeys {
   return { user_key: keyOf(userText(identity)), member_key: keyOf(memberText(identity)) }
 }
@@ -135,7 +135,7 @@ export function userText({ userId, anonymousId }: Omit<MemberIdentity, 'email'>)
   return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
 }
 
-/** Returns the text that identifies a member. */
+/** Returns the text that identifies a member: by all of its identifiers. */
 export function memberText({ userId, anonymousId, email }: MemberIdentity): string {
   return JSON.stringify([userId, anonymousId, email])
 }

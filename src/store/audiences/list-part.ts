@@ -7,7 +7,6 @@ export interface KnownLine {
   readonly kept: { readonly number: number; readonly value: string } | undefined
   /** Whether the calls of the user are dropped. */
   readonly isSuppressed: boolean
-  /** The key of the member. */
   readonly key: string
 }
 
@@ -28,7 +27,7 @@ export interface TakenPart {
   readonly written: readonly WrittenMember[]
   /** The numbers of the members that the part names. */
   readonly listed: ReadonlySet<number>
-  /** The number of new members. */
+  /** How many members are new. */
   readonly entered: number
 }
 
@@ -37,7 +36,7 @@ interface PartRequest {
   readonly known: readonly KnownLine[]
   /** The number of the next new member. */
   readonly nextNumber: number
-  /** Whether an earlier part has named the member with a number. */
+  /** Whether an earlier part of the list named the member with this number. */
   readonly wasListed: (number: number) => boolean
 }
 
@@ -71,7 +70,7 @@ function outcomeOf(value: string, before: string | undefined, isListed: boolean)
   return isListed ? 'contradicted' : 'changed'
 }
 
-/** Tells whether an outcome is reported to the destinations, as a call. */
+/** Tells whether destinations receive a call about an outcome. */
 function isNews(outcome: TakeOutcome): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }

@@ -26,15 +26,15 @@ export interface AudienceEngine {
 }
 
 /**
- * Keeps audiences in the database of the deliveries. The database has the number of the sync in progress: a
- * sync is over once any process begins another one of the same audience. Only the process that began the sync
- * knows which members its list has named.
+ * Keeps audiences in the same database as deliveries. The database has the number of each audience's current
+ * sync: a sync is over once any process begins a newer one. Only the process that began a sync knows which
+ * members its list has named.
  */
 export class StoredAudiences extends AudienceRows implements AudienceStore {
   readonly #database: SqlDatabase
   readonly #notify: () => void
   readonly #changes: AudienceChanges
-  /** The syncs in progress, by the keys of their audiences. */
+  /** The syncs in progress, by audience key. */
   readonly #syncs = new Map<string, Sync>()
   #lastBegin: Promise<unknown> = Promise.resolve()
 
@@ -83,12 +83,12 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   }
 
   async #begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
-    // Processes that share a database must not choose the same number.
+    // Random, so that processes that share a database do not choose the same number.
     const number = randomInt(1, 2 ** 48 - 1)
     const { kind, row } = await this.#database.change(() => this.#changes.begin(request, number))
     const audience = audienceOf(row)
     if (kind === 'taken') return { kind, audience }
-    // Do this after the commit: a sync that could not begin must not supersede another.
+    // Only after the commit: a sync that could not begin must not supersede the current one.
     this.#syncs.set(audience.key, new Sync({ key: audience.key, id: row.id }, number))
     return { kind, audience, sync: number }
   }
@@ -98,14 +98,13 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     step: (sync: Sync) => Promise<Result>,
   ): Promise<Result | Superseded> {
     const sync = this.#syncs.get(request.key)
-    // This read rejects if the store is closed.
+    // An empty read, because it rejects if the store is closed.
     if (sync?.number !== request.sync) return this.#database.read(() => scriptOf(() => superseded))
     const result = await sync.inTurn(() => step(sync))
     if (result.kind === 'superseded') this.#forget(sync)
     return result
   }
 
-  /** Forgets a sync that is over, with the members that its list has named. */
   #forget(sync: Sync): void {
     if (this.#syncs.get(sync.key) === sync) this.#syncs.delete(sync.key)
   }

@@ -1,20 +1,19 @@
 const numbersPerChunk = 32_768
 
 /**
- * The members that the list of a sync has named so far: a bit in memory for each number of the audience. It
- * is not in the database, where each line of each list would cost a write. Memory is enough, because a sync
- * ends with its process.
+ * The members that a sync's list has named so far: one bit for each member number. Kept in memory, because
+ * a database would have to write for every line, and a sync ends with its process anyway.
  */
 export class ListedMembers {
   readonly #chunks = new Map<number, Uint8Array>()
 
-  /** Tells whether the list has named the member with a number. */
+  /** Tells whether the list has named the member with this number. */
   has(number: number): boolean {
     const chunk = this.#chunks.get(Math.floor(number / numbersPerChunk))
     return ((chunk?.[byteOf(number)] ?? 0) & bitOf(number)) !== 0
   }
 
-  /** Records that the list has named the member with a number. */
+  /** Records that the list has named the member with this number. */
   add(number: number): void {
     const index = Math.floor(number / numbersPerChunk)
     const chunk = this.#chunks.get(index) ?? new Uint8Array(numbersPerChunk / 8)
@@ -31,7 +30,7 @@ function bitOf(number: number): number {
   return 1 << (number % 8)
 }
 
-/** The result of a step of a sync that is over. */
+/** The result of a step whose sync is already over. */
 export const superseded = Object.freeze({ kind: 'superseded' as const })
 /** The type of {@link superseded}. */
 export type Superseded = typeof superseded

@@ -1,7 +1,7 @@
 import type { FirstTry, LeaseEnd, SettleRequest } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
 
-/** A request as the engines write it: its delivery has the messageId. */
+/** A request as engines store it: without the messageId, which its delivery has. */
 export type SentRequest = Omit<RequestRecord, 'messageId'>
 
 /** Leases to end, and requests to write. */
@@ -11,10 +11,10 @@ export interface EndRequest<End extends LeaseEnd> extends Pick<SettleRequest, 'n
 }
 
 /**
- * Leaves out the settlements of leases that have ended or are ending already. The requests of their first tries
- * are written like all others.
+ * Leaves out the settlements of leases that have ended or are already ending. Keeps their first tries, as
+ * requests.
  *
- * @param beginEnd - begins to end a lease; returns false if the lease has ended or is ending already
+ * @param beginEnd - begins to end a lease; returns false if it has ended or is already ending
  */
 export function beginEnds<End extends LeaseEnd>(
   batch: EndRequest<End>,
@@ -29,12 +29,12 @@ export function beginEnds<End extends LeaseEnd>(
   return { nowMs: batch.nowMs, settlements, requests }
 }
 
-/** Returns the first try that a settlement has; undefined if it has none. */
+/** Returns the successful first try in a settlement; undefined if it has none. */
 export function firstTryOf(settlement: LeaseEnd): FirstTry | undefined {
   return settlement.kind === 'delivered' ? settlement.firstTry : undefined
 }
 
-/** Returns the request of the first try that a settlement has; nothing if it has none. */
+/** Returns the successful first try in a settlement as a request; nothing if it has none. */
 export function requestsOf(settlement: LeaseEnd): readonly SentRequest[] {
   const firstTry = firstTryOf(settlement)
   if (firstTry === undefined) return []

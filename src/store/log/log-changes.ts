@@ -6,11 +6,11 @@ import type {
   RetryRequest,
 } from '../../delivery/index.ts'
 import { discardedReason, type GivenUpDeliveries } from '../../model/index.ts'
-import { countRefused, erasedReason } from '../added-deliveries.ts'
+import { givenUpByDestination, erasedReason } from '../added-deliveries.ts'
 import { joined, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 
-/** A delivery that is locked until the end of the transaction, with its state so far. */
+/** A delivery that is locked until the transaction ends, with its state before the change. */
 export interface FoundRow {
   readonly destination_id: string
   readonly id: number
@@ -20,19 +20,19 @@ export interface FoundRow {
 }
 
 /**
- * Moves deliveries from the counts of their old states to the count of a new one. Call it last, because it
- * locks counts.
+ * Moves deliveries from the counts of their old states to the count of a new one. Call it at the end of the
+ * transaction, because it locks the counts.
  */
 export type CountChanges = (
   rows: readonly Pick<FoundRow, 'destination_id' | 'state'>[],
   after: LoggedState,
 ) => Script<void>
 
-/** The engine-specific parts of retries, discards and the ends of overdue deliveries. */
+/** The engine-specific parts of retrying, discarding and expiring deliveries. */
 export interface LogEngine {
   readonly dialect: Dialect
   readonly countChanges: CountChanges
-  /** Returns an SQL condition: the row `delivery` is not leased. */
+  /** Returns the SQL condition that the row `delivery` is not leased. */
   readonly isUnleased: (nowMs: number) => Sql
   /** Further assignments that clear an ended lease, as in `, lease = NULL`. */
   readonly releasedColumns: Sql
@@ -52,7 +52,7 @@ interface Search {
   readonly filter?: DeliveryFilter
   readonly nowMs: number
   readonly limit: number
-  /** The end of the SELECT, which locks the rows. */
+  /** The end of the SELECT that locks the rows. */
   readonly lock: Sql
 }
 
@@ -67,11 +67,7 @@ export function destinationsOf(destinationId: string | undefined): Sql {
     : sql`SELECT CAST(${toStored(destinationId)} AS text) AS destination_id`
 }
 
-/**
- * Writes the conditions of a filter. Each begins with `AND`.
- *
- * @param state - the column of states
- */
+/** Writes a filter as SQL conditions that each begin with `AND`. `state` is the column with the state. */
 export function conditionsOf(filter: DeliveryFilter, state = 'state'): Sql {
   const { destinationId, messageId, userId, id, sinceMs, untilMs, states, types } = filter
   const conditions: Sql[] = []
@@ -96,7 +92,7 @@ export function conditionsOf(filter: DeliveryFilter, state = 'state'): Sql {
   return joined(conditions, ' ')
 }
 
-/** Makes deliveries due at once, and returns their number. */
+/** Makes failed, expired and retrying deliveries due at once. Returns how many. */
 export function* retry(engine: LogEngine, request: RetryRequest): Script<number> {
   const { nowMs } = request
   const ended = (state: LoggedState): Range => ({
@@ -117,7 +113,7 @@ export function* retry(engine: LogEngine, request: RetryRequest): Script<number>
   return rows.length
 }
 
-/** Ends pending deliveries without sending them and returns their number. */
+/** Fails pending deliveries without sending them. Returns how many. */
 export function* discard(engine: LogEngine, request: DiscardRequest): Script<number> {
   const { nowMs } = request
   // The lanes let SQLite use the index of pending deliveries.
@@ -129,10 +125,7 @@ export function* discard(engine: LogEngine, request: DiscardRequest): Script<num
   return rows.length
 }
 
-/**
- * Ends deliveries whose retry window is over, and deliveries that have waited too long for their first
- * attempt. Only a delivery that was tried has a retry window.
- */
+/** Expires deliveries whose retry window is over, and untried ones that have waited too long. */
 export function* giveUp(
   engine: LogEngine,
   { nowMs, abandonedBeforeMs, rowsMax: limit }: PurgeRequest,
@@ -155,10 +148,13 @@ export function* giveUp(
     rows
       .filter((row) => (row.expires_at !== null) === isTried)
       .map((row) => fromStored(row.destination_id))
-  return [...countRefused(idsOf(true), 'window_over'), ...countRefused(idsOf(false), 'abandoned')]
+  return [
+    ...givenUpByDestination(idsOf(true), 'window_over'),
+    ...givenUpByDestination(idsOf(false), 'abandoned'),
+  ]
 }
 
-/** Returns the number of deliveries that were given up. */
+/** Adds up the deliveries that were given up. */
 export function countOf(givenUp: readonly GivenUpDeliveries[]): number {
   return givenUp.reduce((sum, { deliveries }) => sum + deliveries, 0)
 }

@@ -11,18 +11,15 @@ import { firstRow, raw, rowsOf, sql, type Script, type Sql } from '../sql.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import { DamagedRowError } from '../store-errors.ts'
 
-/** How many characters of a body to read for the event's name, which comes before properties and context. */
+/** Number of characters of a body to search for the event's name, which precedes properties and context. */
 export const bodyStartMax = 2_048
 
-/** The columns of a {@link ListedRow}, except `body_start`, of a table with the name `delivery`. */
+/** The columns of a {@link ListedRow} except `body_start`, from a table named `delivery`. */
 export const loggedColumns = `delivery.destination_id, delivery.id, source_id, message_id, type, user_id,
   state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
   reason, settled_at, manual_retries`
 
-/**
- * Returns the column `body_start` of {@link ListedRow}: the beginning of a delivery's body. `ofMessage` is
- * the id of its row in `messages`.
- */
+/** Returns the column `body_start`, read from the table `messages` by an id: the expression `ofMessage`. */
 export function bodyStartFrom(messages: string, ofMessage: string): string {
   return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
 }
@@ -114,7 +111,7 @@ type RequestRow = Omit<RequestRecord, 'destinationId' | 'deliveryId' | 'messageI
 /**
  * Reads one delivery with its body and its requests; undefined if it does not exist.
  *
- * @param ofDelivery - the condition for its requests
+ * @param ofDelivery - the condition that selects its requests
  */
 export function* storyOf(
   { destinationId, id }: DeliveryKey,
@@ -126,7 +123,7 @@ export function* storyOf(
     FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
     WHERE ${isDelivery}`)
   if (row === undefined) return undefined
-  // The row of a delivery has the request of a first try that succeeded.
+  // A first try that succeeded is in the delivery's row, not in `requests`.
   const requests = yield* rowsOf<RequestRow>(sql`
     SELECT attempt, lane, url, at AS "atMs", duration AS "durationMs", outcome, status, error, excerpt
     FROM (

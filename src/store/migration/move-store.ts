@@ -10,11 +10,11 @@ import { SqliteExport } from './sqlite-export.ts'
 
 /** The progress of a move. */
 export interface MoveProgress {
-  /** The name of the current kind of rows in messages. */
+  /** The kind of rows that is being moved, as a plural for messages. */
   readonly title: string
-  /** Rows of that kind that were written. */
+  /** Rows of this kind written so far. */
   readonly rows: number
-  /** All rows of that kind. */
+  /** All rows of this kind. */
   readonly rowsAll: number
 }
 
@@ -24,13 +24,12 @@ export interface MoveRequest {
   readonly path: string
   /** The URL of the database. */
   readonly url: string
-  /** Rows in one statement; depends on their table by default. */
+  /** Rows per INSERT; depends on the table by default. */
   readonly rowsAtOnce?: number
   /** Aborts the move. The database then stays empty. */
   readonly signal: AbortSignal
-  /** Makes the id of the store in the database. */
+  /** Makes an id for the store, which the file and the database record. */
   readonly newId: () => string
-  /** Now, in milliseconds since 1970. */
   readonly nowMs: () => number
   /** Called after every statement. */
   readonly progress: (progress: MoveProgress) => void
@@ -42,8 +41,7 @@ export interface MoveRequest {
  * - `moved`: everything was moved and compared; no process can deliver from the file any more
  * - `already`: an earlier run has moved the store
  * - `interrupted`: the move was aborted, and the database is empty
- * - `different`: the database stored other values than it was given. The move was undone, and the database
- *   is empty
+ * - `different`: the database stored different values than it was given, so the move was undone
  */
 export type MoveOutcome =
   | { readonly kind: 'moved' | 'already'; readonly place: string; readonly figures: Compared }
@@ -59,11 +57,10 @@ export type MoveOutcome =
 type Compared = readonly ComparedFigure[]
 
 /**
- * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at any
- * moment; the next run starts over.
+ * Moves a store from a file into a database, in one transaction. Can be interrupted or killed at any time; the
+ * next run starts over.
  *
- * It marks the file as moved right before the transaction commits, so that no process can ever deliver from
- * both.
+ * Marks the file as moved right before the commit, so that no process can ever deliver from both.
  *
  * @throws EvrouteError `store_in_use`, `store_unusable`
  */
@@ -77,9 +74,9 @@ export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
 
 /** The plan of a move. */
 export interface MovePlan {
-  /** The new place. */
+  /** The name of the database for messages. */
   readonly place: string
-  /** The figures of the file. */
+  /** The counts in the file. */
   readonly figures: StoreFigures
   /** Whether the store has already moved. */
   readonly isMoved: boolean
@@ -101,7 +98,7 @@ export async function planMove({
   })
 }
 
-/** Works on the file and the database, and closes both. */
+/** Runs work on a file and a database, then closes both. */
 async function between<Result>(
   opening: Promise<SqliteExport>,
   target: PostgresImport,
@@ -124,7 +121,7 @@ async function move(
 ): Promise<MoveOutcome> {
   const isMoved = await target.has(source.move)
   const { place } = target
-  // Count before the transaction begins, because the server ends one that is idle for long.
+  // Count before the transaction begins, because the server ends transactions that are idle for long.
   const ofSource = source.figures()
   const work = async (session: Session): Promise<MoveOutcome> => {
     const columns = await writeRows(source, session, { ...request, figures: ofSource })

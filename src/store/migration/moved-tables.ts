@@ -3,22 +3,22 @@ import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import { firstRow, rowsOf, type Script } from '../sql.ts'
 import { fromStored } from '../stored-text.ts'
 
-/** A row, by the names that its columns have in PostgreSQL. */
+/** A row, with the column names of PostgreSQL. */
 export type Row = Readonly<Record<string, string | number | null>>
 
 /** A table that moves. Columns that only PostgreSQL has, and that cannot be computed, are null after the move. */
 export interface MovedTable {
   /** Its name in SQLite; in PostgreSQL it has the prefix `evroute_`. */
   readonly name: string
-  /** The name of its rows in messages. */
+  /** The word for its rows in messages, as a plural. */
   readonly title: string
-  /** The source of its rows in SQLite, as the text after FROM; its name by default. */
+  /** The text after FROM that reads its rows in SQLite; its name by default. */
   readonly source?: string
   /** Columns of PostgreSQL that SQLite lacks or has in a different form, each with its expression in SQLite. */
   readonly computed?: Readonly<Record<string, string>>
-  /** The sequence of its ids, and their column. */
+  /** The sequence that makes its ids in PostgreSQL, and the column for them. */
   readonly sequence?: readonly [string, string]
-  /** Rows in one statement: few if they can be long; 2,000 by default. */
+  /** Rows per INSERT, fewer for long rows; 2,000 by default. */
   readonly rowsAtOnce?: number
 }
 
@@ -91,20 +91,18 @@ interface StateCount {
   readonly deliveries: number
 }
 
-/** The figures of a store, counted row by row, and its ledger. */
+/** The counts of a store's rows, and its ledger. */
 export interface StoreFigures {
-  /** The number of rows of each kind, by the name of the kind in messages. */
+  /** The number of rows by the table's `title`. */
   readonly kinds: Readonly<Record<string, number>>
-  /** Deliveries of each destination. */
   readonly states: readonly StateCount[]
-  /** The ledger. */
   readonly ledger: DeliveryLedger
 }
 
 /**
  * Counts the rows of each kind, and the deliveries of each destination in each state.
  *
- * @param sourceOf - returns the source of the rows of a table, as the text after FROM
+ * @param sourceOf - returns the text after FROM that reads a table's rows
  */
 export function* countsOf(
   sourceOf: (table: MovedTable) => string,
@@ -125,16 +123,14 @@ export function* countsOf(
   }
 }
 
-/** A figure of both stores. */
+/** A count in both stores. */
 export interface ComparedFigure {
   readonly what: string
-  /** In the old store. */
   readonly source: number
-  /** In the new store. */
   readonly target: number
 }
 
-/** Compares the figures of both stores. */
+/** Puts the counts of both stores side by side; a missing one is 0. */
 export function compareFigures(
   source: StoreFigures,
   target: StoreFigures,

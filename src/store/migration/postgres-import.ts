@@ -16,7 +16,7 @@ import {
   type StoreFigures,
 } from './moved-tables.ts'
 
-/** The row of a move. */
+/** The row in `evroute_moves`. */
 interface MoveRow {
   readonly store_id: string
   /** Null for a move that an earlier version of evroute began and did not complete. */
@@ -25,7 +25,7 @@ interface MoveRow {
 
 const connectionsMax = 2
 
-/** The limit for waiting for other transactions. The server needs a moment to notice that a move was killed. */
+/** How long to wait for other transactions. The server needs a moment to notice that a move was killed. */
 const lockTimeoutMs = 5_000
 
 /**
@@ -95,9 +95,9 @@ export class PostgresImport {
       await runAll(session, [`LOCK TABLE ${tables}`])
       if (await this.#isMoved(session, move)) return undefined
       await runAll(session, [
-        // An earlier version protected a move that was not complete with triggers.
+        // An earlier version protected incomplete moves with triggers that call this function.
         'DROP FUNCTION IF EXISTS evroute_refuse_writers CASCADE',
-        // Gives the tables new files. If the move fails, the server deletes them with the rows.
+        // TRUNCATE gives the tables new files, which the server deletes if the move fails.
         `TRUNCATE ${tables}`,
         ...partitionsFor(requestDays),
       ])
@@ -107,7 +107,7 @@ export class PostgresImport {
     })
   }
 
-  /** Reads the figures of the database. */
+  /** Reads the database's counts. */
   figures(): Promise<StoreFigures> {
     return this.#transaction(figuresIn)
   }
@@ -166,13 +166,13 @@ const againHint = 'Stop that process or wait until it has ended, then run the sa
 const emptyHint =
   'Name an empty database, or a different schema with ?options=-csearch_path%3D<schema>.'
 
-/** The hint for a move that marked its file but was not complete, after which a process used the database. */
+/** For a move that marked its file but did not complete, after which a process used the database. */
 const usedHint =
   'The migration was interrupted. Deliver what the database contains, drop its tables, and run the same command again.'
 
 /**
- * Inserts rows into a table, with all of its columns. Returns the names of the columns whose stored values
- * differ from the given ones.
+ * Inserts rows with all columns of their table. Returns the names of the columns whose stored values differ from
+ * the given ones.
  */
 export async function insertRows(
   session: Session,
@@ -192,7 +192,7 @@ export async function insertRows(
   return lost.map(({ key }) => key)
 }
 
-/** Reads the figures of a database, in the current transaction. */
+/** Reads the database's counts in the current transaction. */
 export async function figuresIn(session: Session): Promise<StoreFigures> {
   const counts = await runScript(session, countsOf(tableName))
   return { ...counts, ledger: await readLedger(session, undefined) }
@@ -211,7 +211,7 @@ async function firstFound(session: Session): Promise<string | undefined> {
   return undefined
 }
 
-/** Tells whether a process delivers from the database. The move would block that process until its end. */
+/** Tells whether a process delivers from the database. A move would block that process until the move ends. */
 async function isDeliveredFrom(session: Session): Promise<boolean> {
   const found = await session.rows({
     sql: `SELECT FROM evroute_live_processes
@@ -221,7 +221,7 @@ async function isDeliveredFrom(session: Session): Promise<boolean> {
   return found.length > 0
 }
 
-/** Completes a move: sets the sequences, so that new ids follow the assigned ones, and stores its row. */
+/** Completes a move: sets the sequences so that new ids follow the assigned ones, and records the move. */
 export async function complete(
   session: Session,
   { storeId, idsGiven, nowMs }: { storeId: string; idsGiven: number; nowMs: number },

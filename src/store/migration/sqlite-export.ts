@@ -12,8 +12,8 @@ import { countsOf, type MovedTable, type Row, type StoreFigures } from './moved-
 const dayMs = 24 * 60 * 60 * 1_000
 
 /**
- * Reads the state of a store's file at one moment. During a move, other processes can read the file, but not
- * deliver from it or change it.
+ * Reads a snapshot of a store's file. During a move, other processes can read the file, but not deliver from it
+ * or change it.
  */
 export class SqliteExport {
   /** The mark of a store that has moved; undefined if it has not. */
@@ -21,7 +21,7 @@ export class SqliteExport {
   readonly #path: string
   readonly #database: Database
   readonly #lock: DeliveryLock | undefined
-  /** Keeps statements, because an iterator does not protect its own from garbage collection. */
+  /** Keeps statements, because an iterator does not protect its statement from garbage collection. */
   readonly #statements: Statements
 
   private constructor(path: string, database: Database, lock?: DeliveryLock) {
@@ -63,12 +63,12 @@ export class SqliteExport {
     })
   }
 
-  /** The number of delivery ids that were assigned. */
+  /** The last delivery id that was assigned. */
   get idsGiven(): number {
     return this.#read(() => new Counts(this.#statements).lastId())
   }
 
-  /** The days with requests, each as a moment in milliseconds since 1970. */
+  /** The start of each day with requests, in milliseconds since 1970. */
   get requestDays(): readonly number[] {
     const day = `CAST(round(at + duration) AS INTEGER) / ${dayMs} * ${dayMs}`
     const sql = `SELECT DISTINCT ${day} AS day FROM requests`
@@ -76,7 +76,7 @@ export class SqliteExport {
     return rows.map((row) => Number((row as Row)['day']))
   }
 
-  /** Yields all rows of a table, in parts. */
+  /** Yields all rows of a table, in batches. */
   *rows(table: MovedTable, rowsAtOnce = table.rowsAtOnce ?? 2_000): Generator<readonly Row[]> {
     const computed = Object.entries(table.computed ?? {}).map(
       ([name, sql]) => `, ${sql} AS ${name}`,
@@ -97,7 +97,7 @@ export class SqliteExport {
     if (some.length > 0) yield some
   }
 
-  /** Reads the figures of the store. */
+  /** Reads the store's counts. */
   figures(): StoreFigures {
     return this.#read(() => ({
       ...this.#statements.runScript(countsOf(sourceOf)),
@@ -155,7 +155,7 @@ async function openExport(
     }
     database = await openDatabase(path, access)
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
-    // Overwrite the old tables that an upgrade deletes.
+    // Make an upgrade overwrite the old tables that it deletes.
     database.exec('PRAGMA secure_delete = ON')
     return begin(path, database, lock)
   } catch (error) {

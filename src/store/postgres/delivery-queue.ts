@@ -11,7 +11,7 @@ import type {
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
 import { beginEnds, firstTryOf } from '../log/first-tries.ts'
-import { countRefused } from '../added-deliveries.ts'
+import { givenUpByDestination } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
 import type { Script } from '../sql.ts'
 import { addQuery, type AddedRow } from './add-statement.ts'
@@ -80,7 +80,7 @@ export class DeliveryQueue {
     const lane = { lane: 'first', dueAtMs: batch.nowMs } as const
     const left = Array.from(leftIds, (destinationId) => ({ destinationId, ...lane }))
     if (left.length > 0) this.announce(left)
-    return { outcomes, leased, refused: countRefused(refusedIds) }
+    return { outcomes, leased, refused: givenUpByDestination(refusedIds) }
   }
 
   /**

@@ -9,16 +9,16 @@ import {
   type HeldRow,
 } from './regulation-engine.ts'
 
-/** A messageId for deduplication. Texts are in their stored form. */
+/** A messageId that is kept for deduplication. Texts are in their stored form. */
 type SeenKey = { readonly source_id: string; readonly message_id: string }
 
-/** Joins deliveries with their places in the table `given`. */
+/** The condition that joins deliveries with their keys in the table `given`. */
 const isPlaced = raw('delivery.destination_id = given.destination_id AND delivery.id = given.id')
 
 /**
- * Returns the next deliveries after a place and up to an id, all of one destination; none at the end. The walk
- * goes by destination and id, because a regulation may name 5,000 users, and the indexes of users lack ids
- * that an alias replaced.
+ * Returns the next deliveries after `place` with ids up to `lastId`, all of one destination; none at the end.
+ * Goes through all deliveries instead of the index of users, because a regulation may name 5,000 users, and
+ * that index lacks ids that an alias replaced.
  */
 export function* deliveriesAfter(
   place: DeliveryPlace,
@@ -57,7 +57,7 @@ export function hold(
     ORDER BY delivery.destination_id, delivery.id ${forUpdate}`)
 }
 
-/** Removes the users from locked deliveries, and fails the pending ones. */
+/** Removes all data about users from locked deliveries, and fails the pending ones. */
 export function* eraseDeliveries(
   engine: ErasureEngine,
   rows: readonly HeldRow[],
@@ -85,7 +85,7 @@ export function* eraseDeliveries(
   if (failed.length > 0) yield* engine.countChanges(failed, 'failed')
 }
 
-/** Deletes messageIds for deduplication. Locks them in the same order as an add. */
+/** Deletes messageIds that are kept for deduplication. Locks them in the same order as an add. */
 export function* forgetSeen(
   keys: readonly SeenKey[],
   { forUpdate, given, isOneOf }: Dialect,
@@ -102,10 +102,8 @@ export function* forgetSeen(
 }
 
 /**
- * Makes one empty body for the deliveries to share, instead of their own. Their own bodies are not emptied,
- * because other deliveries of the same events may still have to be sent.
- *
- * @returns the id of the empty body
+ * Makes one empty body for the deliveries to share, and returns its id. Deletes their own bodies only if no
+ * other delivery of the same event needs them.
  */
 function* emptyText(
   places: Sql,

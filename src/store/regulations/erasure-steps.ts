@@ -18,12 +18,12 @@ import { SubjectIds } from './subject-ids.ts'
  * The stages of an erasure, in this order.
  *
  * - `deliveries`: checks all deliveries up to the last one
- * - `left`: returns to deliveries that were leased
+ * - `left`: erases deliveries that were leased, once their leases have ended
  * - `seen`: deletes messageIds that contain userIds, for events without deliveries
  * - `members`: removes users from audiences
  * - `notifications`: erases delivered notifications, until none is pending
- * - `traces`: cleans the files for the first time, if notifications are pending, and returns to them
- * - `last traces`: cleans the files
+ * - `traces`: if notifications are pending, cleans the files early, then continues with `notifications`
+ * - `last traces`: cleans the files after all rows are erased
  */
 type Stage =
   'deliveries' | 'left' | 'seen' | 'members' | 'notifications' | 'traces' | 'last traces' | 'done'
@@ -47,15 +47,15 @@ interface SeenRow {
 
 type StepRequest = Omit<EraseRequest, 'leavesTraces'>
 
-/** The number of rows that a step checked. `traces` if the files must be cleaned before the next step. */
+/** The number of rows that a step checked; `traces` if the files must be cleaned before the next step. */
 export type ErasureStep = number | Exclude<EraseResult, 'more' | HeldUpErasure>
 
-/** A place in a stage. */
+/** How far a stage has got. */
 type Reached = readonly [key: string, id: number]
 
 const start: Reached = ['', 0]
 
-/** What a step did in its stage. */
+/** The result of a step. */
 interface Part {
   /** The number of rows that it checked. */
   readonly rows: number
@@ -73,7 +73,7 @@ const stepUsersMax = 500
 export class ErasureSteps {
   readonly #engine: ErasureEngine
   readonly #dialect: Dialect
-  /** The users of the current erasure, so that not every step has to read up to 5,000 of them. */
+  /** The users of the current erasure, kept so that each step need not read up to 5,000 of them. */
   #subjects: { readonly number: number; readonly ids: SubjectIds } | undefined
 
   constructor(engine: ErasureEngine) {
@@ -81,10 +81,7 @@ export class ErasureSteps {
     this.#dialect = engine.dialect
   }
 
-  /**
-   * Runs the next step of a regulation. Only one process does so at a time; others find the regulation
-   * locked.
-   */
+  /** Runs the next step of a regulation's erasure; `waiting` if another process is running it. */
   *step(request: StepRequest): Script<ErasureStep> {
     const erasure = yield* firstRow<Erasure>(sql`
       SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key,
@@ -92,7 +89,7 @@ export class ErasureSteps {
       FROM evroute_regulations ${withId(request.id)} ${this.#dialect.forUpdateSkipLocked}`)
     if (erasure === undefined) {
       const known = yield* rowsOf(sql`SELECT 1 FROM evroute_regulations ${withId(request.id)}`)
-      // If it exists, another process has locked it.
+      // If the regulation exists, another process has locked it.
       return known.length > 0 ? 'waiting' : 'nothing'
     }
     const rowsMax = Math.min(request.rowsMax, stepRowsMax)
@@ -204,7 +201,7 @@ export class ErasureSteps {
     return { rows, next: Boolean(erasure.is_store_erased) ? 'waiting' : 'traces' }
   }
 
-  /** Erases deliveries, and records the leased ones for later. Returns the number of leased ones. */
+  /** Erases deliveries, but only records leased ones, for later. Returns how many are leased. */
   *#eraseOrLeave(
     { number }: Erasure,
     places: readonly DeliveryPlace[],
@@ -246,7 +243,7 @@ export function* withTraces(): Script<readonly number[]> {
   return rows.map(({ number }) => number)
 }
 
-/** Records that the files were cleaned for some regulations. */
+/** Records that the files are clean for these regulations. */
 export function noteCleaned(numbers: readonly number[], { given }: Dialect): Script<void> {
   const rows = numbers.map((number) => ({ number }))
   return run(sql`
@@ -260,7 +257,7 @@ export function noteCleaned(numbers: readonly number[], { given }: Dialect): Scr
 function isAbout(row: ErasableRow, subjects: SubjectIds, erasure: Erasure): boolean {
   const { source_id: sourceId, type, state, user_id: userId, previous_id: previousId } = row
   if (![userId, previousId].some((id) => id !== null && subjects.has(id))) return false
-  // The notifications of other regulations must still be delivered.
+  // A notification of a deletion must be delivered before it is erased.
   if (type === 'delete' && state !== 'delivered') return false
   return isOfSources(fromStored(sourceId), sourceIdsOf(erasure))
 }

@@ -25,7 +25,7 @@ export interface ErasableRow extends DeliveryPlace {
 
 /** A delivery that is locked until the end of the transaction. */
 export interface HeldRow extends ErasableRow {
-  /** Whether it is leased. A request in flight cannot be taken back. */
+  /** Truthy while a process has the lease: a request in flight cannot be recalled. */
   readonly isLeased: unknown
 }
 
@@ -36,9 +36,9 @@ export const erasableColumns =
 /** The engine-specific parts of storing and executing regulations. */
 export interface ErasureEngine extends LogEngine {
   readonly database: SqlDatabase
-  /** Tells whether an erasure can find all rows. It cannot while an upgrade of the tables is unfinished. */
+  /** False while an upgrade of the tables is unfinished, because an erasure would miss rows. */
   readonly isReady: () => boolean
-  /** Adds notifications. The ids of their deliveries are consecutive; returns the last one. */
+  /** Adds notifications with consecutive delivery ids, and returns the last id. */
   readonly notify: (notifications: readonly NewEvent[], nowMs: number) => Script<number>
   /**
    * Waits for transactions that are adding events, and blocks new ones until the commit. Returns the last id
@@ -51,11 +51,8 @@ export interface ErasureEngine extends LogEngine {
   readonly erasedRowsMax: number
   /** Further assignments for an erased delivery, as in `, is_erased = true`. */
   readonly erasedColumns: Sql
-  /** Deletes the endpoints' answers to deliveries. Their places are the table `given`. */
+  /** Deletes endpoints' answers to the deliveries whose keys are in the table `given`. */
   readonly forgetAnswers: (given: Sql) => Script<void>
-  /**
-   * Removes erased data from the files as far as the engine can, and records that for all regulations that
-   * wait for it.
-   */
+  /** Removes erased data from the files, and records that for all regulations that wait for it. */
   readonly cleanFiles: () => Promise<'done' | 'waiting' | HeldUpErasure>
 }

@@ -6,7 +6,7 @@ import type { DeliveryPlace } from './regulation-engine.ts'
 
 /** The columns of a regulation that describe its notifications. */
 export interface NotificationColumns {
-  /** The streams as JSON. Until the regulation is finished, they count all of its notifications as pending. */
+  /** {@link NotificationStream}s as JSON. They count all notifications as pending until the regulation finishes. */
   readonly streams: string
   readonly last_notification_id: number
 }
@@ -69,7 +69,7 @@ export class RegulationNotifications {
     this.#ids = { afterId: lastId - made, lastId }
   }
 
-  /** Finds delivered notifications that are not yet erased, among those that follow an id. */
+  /** Finds delivered, unerased notifications among the next `idsMax` ids after `afterId`. */
   *unerased(
     afterId: number,
     { idsMax, rowsMax }: { readonly idsMax: number; readonly rowsMax: number },
@@ -86,7 +86,7 @@ export class RegulationNotifications {
 
   /** Tells whether any notification is pending, or delivered and not yet erased. */
   *isAnyLeft(): Script<boolean> {
-    // Compare an expression, because the index of pending deliveries is not ordered by id.
+    // The expression keeps the planner from the index of pending deliveries, which is not ordered by id.
     const rows = yield* rowsOf(sql`SELECT 1 FROM ${this.#from('state, user_id')}
       WHERE delivery.state || '' = 'pending' OR (${isUnerased}) LIMIT 1`)
     return rows.length > 0
@@ -114,7 +114,7 @@ export class RegulationNotifications {
     })
   }
 
-  /** Returns the end of a FROM clause: the notifications with some ids, all by default, as `delivery`. */
+  /** Returns the tables of a FROM clause that finds notifications by id, as `delivery`; all by default. */
   #from(columns: string, { afterId, lastId }: IdRange = this.#ids): Sql {
     const { deliveriesOfEach, given } = this.#dialect
     const ids = new Set(this.#streams.map(({ destinationId }) => toStored(destinationId)))

@@ -57,11 +57,7 @@ export class RegulationRows implements RegulationReader {
     return this.#database.read(() => this.regulations(end))
   }
 
-  /**
-   * Reads regulations.
-   *
-   * @param end - the end of a SELECT from regulations
-   */
+  /** Reads the regulations that a SELECT with this end finds. */
   protected *regulations(end: Sql): Script<readonly Regulation[]> {
     const { dialect } = this.#database
     const rows = yield* rowsOf<RegulationRow>(sql`

@@ -21,10 +21,10 @@ import type { ErasureEngine } from './regulation-engine.ts'
 import { RegulationRows, withId } from './regulation-rows.ts'
 
 /**
- * Keeps regulations in the database of the deliveries that they cause and erase.
+ * Keeps regulations in the same database as the deliveries that they add and erase.
  *
- * The progress of an erasure is in the database, so any process can continue it; only one at a time
- * does. The store counts as erased only once its files are cleaned after its rows were erased.
+ * The database has the progress of each erasure. Any process can continue it, one at a time. The store counts
+ * as erased only once its rows are erased and then its files cleaned.
  */
 export class StoredRegulations extends RegulationRows implements RegulationStore {
   readonly #engine: ErasureEngine
@@ -95,8 +95,8 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
 /**
  * Stores a regulation with its suppressions and notifications.
  *
- * Its last step blocks other adds until the commit. So earlier events have ids up to `last_id`, and every
- * later add knows the suppressed users.
+ * The last step blocks other adds until the commit, so earlier events have ids up to `last_id`, and every later
+ * add sees the suppressed users.
  */
 function* createRegulation(
   engine: ErasureEngine,

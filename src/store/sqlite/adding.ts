@@ -8,7 +8,7 @@ import type {
 import type { GivenUpDeliveries } from '../../model/index.ts'
 import { everySource, isOfSource } from '../suppressions.ts'
 import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
-import { countRefused, refusedReason } from '../added-deliveries.ts'
+import { givenUpByDestination, refusedReason } from '../added-deliveries.ts'
 import { sql } from '../sql.ts'
 import type { SqlValue } from './database.ts'
 import { rememberMessages } from './seen-messages.ts'
@@ -45,15 +45,12 @@ const addDeliveries = rowsStatement(
       manual_retries) VALUES ${rows}`,
 )
 
-/**
- * Adds events with their deliveries, and leases as many of these as the batch allows. The caller begins and
- * ends transactions.
- */
+/** Adds events with their deliveries, and leases as many as the batch allows. Call it in a transaction. */
 export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
   const outcomes = outcomesOf(batch, parts)
   const rows = addRouted(batch, outcomes, parts)
   const refused = failRefused(rows, batch.nowMs, parts)
-  // Lease them now, so that neither a claim nor other work of the transaction takes them.
+  // Lease the deliveries now, so that neither a claim nor other work in the transaction takes them.
   const leased = handedOver(rows, batch).map((row) => {
     const { eventPlace, place, id, destinationId } = row
     return { eventPlace, place, id, destinationId, lease: parts.leases.begin(row) }
@@ -64,8 +61,7 @@ export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
 /** Stores the messageIds of events, and returns the outcome of each event. */
 function outcomesOf(batch: AddRequest, { statements, counts }: LogParts): readonly AddOutcome[] {
   const { events, ...moments } = batch
-  // Check suppression first: for a suppressed user, not even the messageId is stored.
-  // If no user is suppressed, skip the look-up for each event.
+  // Check for suppression first, because not even the messageId of a suppressed user is stored.
   const mayDrop = statements.get(sql`SELECT 1 FROM suppressions LIMIT 1`) !== undefined
   const areDropped = events.map((event) => mayDrop && isDropped(event, statements))
   const kept = events.filter((_, place) => areDropped[place] === false)
@@ -92,7 +88,7 @@ function isDropped(event: NewEvent, statements: Statements): boolean {
   })
 }
 
-/** Adds the routed events. Destinations that get the same body of an event share one row for it. */
+/** Adds the routed events. Destinations that get the same body share its row. */
 function addRouted(
   batch: AddRequest,
   outcomes: readonly AddOutcome[],
@@ -154,7 +150,7 @@ function failRefused(
   statements.run(sql`
     UPDATE OR FAIL deliveries SET state = 'failed', reason = ${refusedReason}, settled_at = ${nowMs}
     WHERE id IN (SELECT value FROM json_each(${ids}))`)
-  return countRefused(refused.map(({ destinationId }) => destinationId))
+  return givenUpByDestination(refused.map(({ destinationId }) => destinationId))
 }
 
 function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcome {
@@ -162,7 +158,7 @@ function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcom
   return deliveries.length === 0 ? 'filtered' : 'routed'
 }
 
-/** Returns the new deliveries to lease, in the order of the batch. */
+/** Returns the new deliveries that the batch allows to lease, in its order. */
 function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly NewRow[] {
   const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
   return rows.filter(({ destinationId, isRefused }) => {

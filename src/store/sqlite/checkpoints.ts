@@ -2,23 +2,20 @@ import { waitingBriefly, type Database } from './database.ts'
 import { pragma } from './schema.ts'
 import type { TransactionHooks } from './write-queue.ts'
 
-/** A checkpoint runs once this many pages of the write-ahead log are not in the file yet. */
+/** Number of pages in the write-ahead log, and not yet in the file, at which a checkpoint runs. */
 const waitingPagesMax = 1_000
 
-/**
- * With this many pages in the log, a checkpoint waits for readers, so that the log can restart at its
- * beginning.
- */
+/** Number of pages in the log at which a checkpoint waits for readers, so that the log can start over. */
 const logPagesMax = 16_000
 
 /**
- * Copies the write-ahead log into the file from time to time. SQLite's own checkpoints run within a commit,
- * and delay its caller.
+ * Copies the write-ahead log into the file from time to time. SQLite's own checkpoints would run within a
+ * commit and delay its caller.
  */
 export class Checkpoints implements TransactionHooks {
   readonly #database: Database
   readonly #look
-  /** Pages in the log at the last checkpoint, so that later checkpoints don't wait for the same reader again. */
+  /** Pages in the log at the last checkpoint; keeps later checkpoints from waiting for the same reader again. */
   #lastLog = 0
 
   constructor(database: Database) {
@@ -32,7 +29,7 @@ export class Checkpoints implements TransactionHooks {
     try {
       const { log, checkpointed } = this.#look.get() as { log: number; checkpointed: number }
       if (log < this.#lastLog) this.#lastLog = 0
-      // Wait less often for a reader that outlasted the last wait, because each wait delays callers.
+      // If a reader outlasted the last wait, wait less often, because each wait delays callers.
       const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
       if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return false
       this.#lastLog = log
@@ -40,8 +37,8 @@ export class Checkpoints implements TransactionHooks {
       else waitingBriefly(this.#database, () => pragma(this.#database, 'wal_checkpoint(RESTART)'))
       return true
     } catch {
-      // The pages stay in the log, where every reader finds them, and the next checkpoint copies them. If
-      // the file cannot be used at all, the next transaction reports it.
+      // Readers find the pages in the log, and the next checkpoint copies them. If the file cannot be used at
+      // all, the next transaction reports it.
       return false
     }
   }

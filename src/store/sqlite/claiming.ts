@@ -22,10 +22,7 @@ interface DueRow {
   readonly due_at: number | null
 }
 
-/**
- * Leases due deliveries of the given lanes. If it throws, it has leased none. Skips deliveries whose body is
- * missing, as {@link nextDue} does.
- */
+/** Leases due deliveries; if it throws, none. Like {@link nextDue}, skips deliveries whose body is missing. */
 export function claim(
   shares: readonly Share[],
   { statements, leases }: StoreParts,
@@ -35,7 +32,7 @@ export function claim(
     for (const share of shares) {
       const { destinationId, lane, dueByMs, deliveriesMax } = share
       const leased = leases.idsOf([destinationId])
-      // SQLite checks the ids in the index, so it reads no row of a leased delivery.
+      // SQLite compares the ids in the index, without reading the rows of leased deliveries.
       const rows = statements.all(sql`
         SELECT deliveries.id, due_at, message_id, deliveries.type, accepted_at, attempts,
           window_attempts, first_attempt_at, holds, traceparent, body
@@ -53,12 +50,12 @@ export function claim(
   }
 }
 
-/** Returns, for each lane of the given destinations, when its first delivery is due. */
+/** Returns when the first delivery in each lane of these destinations is due. */
 export function nextDue(
   destinationIds: readonly string[],
   { statements, leases }: StoreParts,
 ): readonly DueTime[] {
-  // If most destinations have no pending deliveries, `waiting` takes a fiftieth of the time of their lanes.
+  // If most destinations have no pending deliveries, `waiting` is 50 times as fast as checking their lanes.
   const rows = statements.all(sql`
     WITH waiting AS MATERIALIZED (
       SELECT key AS place, value AS id FROM json_each(${JSON.stringify(destinationIds.map(toStored))})
@@ -81,7 +78,7 @@ function leasedDelivery(
   { destinationId, lane }: Share,
   leases: Leases,
 ): LeasedDelivery {
-  // Read the progress before the lease begins, because a damaged row throws.
+  // Parse the progress before the lease begins, because it throws for a damaged row.
   const progress = progressOf(row)
   const { id } = row
   return {

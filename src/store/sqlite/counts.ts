@@ -26,12 +26,9 @@ type NamedCounts = Readonly<Partial<Record<CountName, number>>>
  */
 export class Counts implements TransactionHooks {
   readonly #statements: Statements
-  /** The changes in the counts of each destination, and of the whole store. */
+  /** Uncommitted changes, by stored destination; '' is the whole store. */
   readonly #changes = new Map<string, Map<CountName, number>>()
-  /**
-   * Committed numbers of pending deliveries, by destination. Kept only for the current transaction, because
-   * another process may change them afterwards.
-   */
+  /** Committed pending counts, cached for one transaction only, because other processes may change them. */
   readonly #committedPending = new Map<string, number>()
   #idsGiven: number
   #idsTaken = 0
@@ -51,10 +48,7 @@ export class Counts implements TransactionHooks {
     this.#change(toStored(destinationId), name, count)
   }
 
-  /**
-   * Moves deliveries from the counts of their old states to the count of a new one, in the current
-   * transaction.
-   */
+  /** Moves deliveries from the counts of their old states to that of a new one, in the current transaction. */
   readonly countChanges: CountChanges = (rows, after) =>
     scriptOf(() => {
       for (const { destination_id: stored, state } of rows) {
@@ -63,7 +57,7 @@ export class Counts implements TransactionHooks {
       }
     })
 
-  /** Returns the number of pending deliveries of a destination, in the current transaction. */
+  /** Returns the pending deliveries of a destination, including changes in the current transaction. */
   pendingOf(destinationId: string): number {
     const stored = toStored(destinationId)
     let committed = this.#committedPending.get(stored)
@@ -74,18 +68,18 @@ export class Counts implements TransactionHooks {
     return committed + (this.#changes.get(stored)?.get('pending') ?? 0)
   }
 
-  /** Returns an id that no delivery has or ever had. Only the delivering process may call it. */
+  /** Assigns a delivery id. Only the delivering process may call it. */
   takeId(): number {
     this.#idsTaken++
     return this.#idsGiven + this.#idsTaken
   }
 
-  /** Returns the last assigned id, in the current transaction. Only the delivering process may call it. */
+  /** Returns the last assigned delivery id. Only the delivering process may call it. */
   lastId(): number {
     return this.#idsGiven + this.#idsTaken
   }
 
-  /** Returns the total change in the given counts in the current transaction, over all destinations. */
+  /** Adds up the changes to these counts in the current transaction, over all destinations. */
   changeOf(...names: readonly CountName[]): number {
     let sum = 0
     for (const changes of this.#changes.values()) {
@@ -126,7 +120,7 @@ export class Counts implements TransactionHooks {
     })
   }
 
-  /** Reads the committed numbers of pending deliveries, without destinations that have none. */
+  /** Reads the committed backlogs of destinations with pending deliveries. */
   backlogs(): readonly Backlog[] {
     const rows = this.#statements.all(sql`
       SELECT destination_id AS destinationId, count AS pending FROM counts

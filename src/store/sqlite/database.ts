@@ -5,13 +5,13 @@ import { unusable } from '../store-errors.ts'
 /** How long a connection waits while another connection writes, in milliseconds. */
 export const busyTimeoutMs = 5_000
 
-/** How long work that can be done later waits for other connections, in milliseconds. */
+/** How long work that can be postponed waits for other connections, in milliseconds. */
 const patienceMs = 200
 
 /** A value that SQLite stores. */
 export type SqlValue = string | number | null
 
-/** The methods of a prepared statement that the store uses. Both bindings have them. */
+/** The methods of a prepared statement that the store uses. Both SQLite packages have them. */
 export interface Statement {
   /** Runs the statement, and returns the number of rows that it changed. */
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint }
@@ -23,13 +23,13 @@ export interface Statement {
   iterate(...values: readonly SqlValue[]): Iterable<unknown>
 }
 
-/** The methods of a database that the store uses. Both bindings have them. */
+/** The methods of a database that the store uses. Both SQLite packages have them. */
 export interface Database {
   /** Runs statements that take no values and return no rows. */
   exec(sql: string): void
-  /** Compiles a statement, which can then run any number of times. */
+  /** Compiles a statement, to run it any number of times. */
   prepare(sql: string): Statement
-  /** Adds a function that statements can call. */
+  /** Adds an SQL function. */
   function(name: string, compute: (...values: (string | null)[]) => string): void
   /** Closes the file. */
   close(): void
@@ -37,7 +37,7 @@ export interface Database {
 
 /**
  * The permissions of a connection: create a missing file, write, or only read. A `snapshot` reads without a
- * lock and without the log, so the file must not change meanwhile.
+ * lock and without the write-ahead log, so the file must not change meanwhile.
  */
 export type Access = 'create' | 'write' | 'read' | 'snapshot'
 
@@ -52,12 +52,12 @@ interface Binding {
   readonly DatabaseSync: new (path: string) => Database
 }
 
-/** The first major version of Node whose built-in SQLite is used. */
+/** The first major version of Node whose built-in SQLite is good enough. */
 const ownSqliteNodeMajor = 24
 
 /**
- * The oldest version of SQLite that is safe to use. Older ones can damage a file if its log is reset while
- * the log is being read.
+ * The oldest version of SQLite that is safe. Older ones can damage a file when its write-ahead log is reset
+ * while being read.
  */
 const sqliteVersionMin = '3.51.3'
 
@@ -74,8 +74,8 @@ export async function openDatabase(path: string, access: Access = 'create'): Pro
 }
 
 /**
- * Creates the file if it is missing, so that only its owner can read it. SQLite gives its log the same mode.
- * Does not open an existing file, because closing it would release this process's locks on it.
+ * Creates a missing file with mode 600, which SQLite also gives its write-ahead log. Does not open an existing
+ * file, because closing it would release this process's locks on it.
  */
 function makePrivateFile(path: string): void {
   try {
@@ -87,10 +87,7 @@ function makePrivateFile(path: string): void {
 
 /** Options of a database in memory. */
 export interface MemoryOptions {
-  /**
-   * Lets it grow larger than memory, in a temporary file. SQLite unlinks that file when it opens it, so a
-   * killed process leaves nothing behind.
-   */
+  /** Lets it grow beyond memory, into an unlinked temporary file, so that a killed process leaves nothing behind. */
   readonly growsIntoFile?: boolean
 }
 
@@ -105,7 +102,7 @@ export async function openMemory({ growsIntoFile = false }: MemoryOptions = {}):
   return new DatabaseSync(growsIntoFile ? '' : ':memory:')
 }
 
-/** Asks a database in memory for the version, because a locked file would not answer. */
+/** Uses a database in memory, because a locked file would not answer. */
 function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   const database = new DatabaseSync(':memory:')
   const row = database.prepare('SELECT sqlite_version() AS version').get()
@@ -118,7 +115,7 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   )
 }
 
-/** Loaded once, because a process may give up the permission to read its own files. */
+/** Loaded only once, because a process may later give up the permission to read its own files. */
 let binding: Promise<Binding> | undefined
 
 async function loadBinding(): Promise<Binding> {

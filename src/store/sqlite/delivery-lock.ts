@@ -4,11 +4,11 @@ import { openDatabase, type Database } from './database.ts'
 import { isBusy } from './store-error.ts'
 
 /**
- * Keeps other processes from delivering from the same store. The lock is a transaction on a file beside the
- * store. The operating system releases it when the process dies, however it dies.
+ * Keeps other processes from delivering from the same store. The lock is a SQLite transaction on a file beside
+ * the store. However the process dies, the operating system releases it.
  */
 export class DeliveryLock {
-  /** The locked file. If a different file replaces it, another process can lock that one. */
+  /** The locked file. If it is replaced, another process can lock the new file. */
   readonly path: string
   /** The identity of the file when it was locked. */
   readonly stats: BigIntStats
@@ -23,7 +23,7 @@ export class DeliveryLock {
   /**
    * Locks a store.
    *
-   * @param use - what this process is going to do, for the message
+   * @param use - the verb for the message: what this process wants to do with the store
    * @throws EvrouteError `store_in_use` if another process is delivering from the store or moving it
    */
   static async take(
@@ -49,19 +49,18 @@ export class DeliveryLock {
     }
   }
 
-  /** Ends the lock. */
+  /** Lets other processes deliver from the store. */
   release(): void {
     this.#database.close()
   }
 }
 
 /**
- * Makes the lock file, and reads its identity before it is locked. If another program replaces the file
- * before it is locked, the guard's first check notices. An identity that is read after locking could be the
- * new file's.
+ * Makes the lock file, and reads its identity before locking. If the file is replaced in between, the first
+ * check of {@link FileGuard} notices. After locking, the identity could be that of the new file.
  */
 async function makeLockFile(path: string): Promise<BigIntStats> {
-  // Open it only with SQLite: closing it in any other way would release this process's locks on it.
+  // Open it only with SQLite: closing any other descriptor would release this process's locks on it.
   const made = await openDatabase(path)
   made.close()
   return statSync(path, { bigint: true })

@@ -9,13 +9,13 @@ import type { StoreParts } from './store-parts.ts'
 interface ErasureParts extends StoreParts {
   readonly database: SqlDatabase
   readonly engine: LogEngine
-  /** Undefined for a store in memory, which has no files. */
+  /** Undefined in a store in memory, which has no files. */
   readonly traces: ErasureTraces | undefined
 }
 
 /**
- * Returns the engine that erases users in SQLite. At the end it rewrites the file and truncates its log: see
- * {@link ErasureTraces}.
+ * Returns the SQLite parts of storing and executing regulations. To clean the files, it rewrites the store's file
+ * and truncates the write-ahead log: see {@link ErasureTraces}.
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
   const { database, engine, counts, traces } = parts
@@ -25,7 +25,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     isReady: () => true,
     notify: (events, nowMs) =>
       scriptOf(() => {
-        // A notification is never a duplicate, even if its messageId was seen.
+        // Accept every notification, even if its messageId was seen.
         const seenSinceMs = Number.MAX_SAFE_INTEGER
         addEvents({ nowMs, seenSinceMs, events, handOver: [] }, parts)
         return counts.lastId()
@@ -42,9 +42,8 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
   }
 }
 
-/** Returns a function that rewrites the file and truncates its log, for all regulations that wait for it. */
 function cleanerOf(database: SqlDatabase, traces: ErasureTraces | undefined) {
-  /** The regulations for which the file has been rewritten, but the log not yet truncated. */
+  /** The regulations for which the file was rewritten, but the write-ahead log is not yet truncated. */
   let rewritten: readonly number[] | undefined
   return async (): Promise<Rewriting> => {
     if (rewritten === undefined) {

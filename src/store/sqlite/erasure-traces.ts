@@ -10,7 +10,7 @@ import { isBusy, isWithoutRoom } from './store-error.ts'
 interface TracedFile {
   readonly path: string
   readonly guard: Pick<FileGuard, 'beforeBegin'>
-  /** Returns the free bytes on the disk of a file; asks the system by default. */
+  /** Returns the free bytes on a file's disk; asks the system by default. */
   readonly freeBytes?: (path: string) => number
 }
 
@@ -18,12 +18,11 @@ interface TracedFile {
 export type Rewriting = 'done' | 'waiting' | HeldUpErasure
 
 /**
- * Removes from the file and its log the data that has been deleted from the tables.
+ * Removes deleted data from the file and its write-ahead log.
  *
- * SQLite overwrites deleted rows (`secure_delete`). It does not overwrite old copies of rows that it moved
- * to another page: only a rewrite of the whole file removes those. A rewrite takes about half a second per
- * 100 MB, and the store answers no calls meanwhile. The log and a temporary file each need as much free
- * space as the file has data.
+ * SQLite overwrites deleted rows (`secure_delete`), but not old copies of rows that it moved to a different
+ * page: only rewriting the whole file removes those. That takes about half a second per 100 MB, and blocks the
+ * store. The log and a temporary file each need as much free space as the file has data.
  */
 export class ErasureTraces {
   readonly #database: Database
@@ -34,7 +33,7 @@ export class ErasureTraces {
     this.#file = file
   }
 
-  /** Rewrites every table if there is room. The log still has the old contents afterwards. */
+  /** Rewrites every table if there is room. The write-ahead log still contains deleted data afterwards. */
   rewrite(): Rewriting {
     const noRoom = this.#missingRoom()
     if (noRoom !== undefined) return noRoom
@@ -56,9 +55,7 @@ export class ErasureTraces {
     }
   }
 
-  /**
-   * Copies the write-ahead log into the file, then truncates the log. Returns false if another connection is reading.
-   */
+  /** Copies the write-ahead log into the file and truncates it; returns false if another connection is reading. */
   emptyLog(): boolean {
     // The first column of the result is `busy`.
     return this.#alone(() => pragma(this.#database, 'wal_checkpoint(TRUNCATE)') === 0)

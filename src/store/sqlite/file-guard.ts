@@ -8,9 +8,9 @@ interface KnownFile {
 }
 
 /**
- * Notices when another program removes or replaces the files of an open store, which then stays unusable.
- * SQLite does not notice: it would continue to write to a deleted file, or alongside a process that has
- * locked the new file. Comparing identities takes microseconds.
+ * Makes an open store unusable once another program removes or replaces its files. SQLite would not notice: it
+ * would go on writing to a deleted file, or alongside a process that has locked the new file. Comparing the
+ * files' identities takes microseconds.
  */
 export class FileGuard implements TransactionHooks {
   readonly #path: string
@@ -18,7 +18,7 @@ export class FileGuard implements TransactionHooks {
   readonly #files: readonly KnownFile[]
   #failure: EvrouteError | undefined
 
-  /** @param path - an open store, whose files exist */
+  /** @param path - the file of an open store */
   constructor(path: string, lock: KnownFile) {
     this.#path = path
     this.#lock = lock

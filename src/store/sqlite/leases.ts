@@ -3,13 +3,13 @@ import { sql, type Sql } from '../sql.ts'
 
 type DeliveryKey = Pick<Lease, 'destinationId' | 'id'>
 
-/** The leased deliveries, each with the number of its lease. */
+/** The leases of this process, each with a unique number. */
 export class Leases {
   readonly #byDestination = new Map<string, Map<number, number>>()
   readonly #ending = new Set<number>()
   #last = 0
 
-  /** Leases a delivery and returns the number of the lease, which is unique. */
+  /** Leases a delivery, and returns the number of the lease. */
   begin({ destinationId, id }: DeliveryKey): number {
     const lease = ++this.#last
     const leases = this.#byDestination.get(destinationId)
@@ -18,11 +18,7 @@ export class Leases {
     return lease
   }
 
-  /**
-   * Marks a lease as ending. Until {@link Leases.end}, the delivery is still leased.
-   *
-   * @returns false if the lease has ended or is ending already
-   */
+  /** Marks a lease as ending: the delivery stays leased. Returns false if the lease has ended or is ending. */
   beginEnd({ destinationId, id, lease }: Lease): boolean {
     const known = this.#byDestination.get(destinationId)?.get(id)
     if (known !== lease || this.#ending.has(lease)) return false
@@ -41,13 +37,13 @@ export class Leases {
     this.#byDestination.get(destinationId)?.delete(id)
   }
 
-  /** Returns an SQL condition: the row `delivery` is leased. */
+  /** Returns the SQL condition that the row `delivery` is leased. */
   isLeased(): Sql {
     const ids = this.idsOf([...this.#byDestination.keys()])
     return sql`delivery.id IN (SELECT value FROM json_each(${ids}))`
   }
 
-  /** Returns the ids of the leased deliveries of destinations, as JSON. */
+  /** Returns the ids of these destinations' leased deliveries as JSON. */
   idsOf(destinationIds: readonly string[]): string {
     const leases = destinationIds.map((id) => this.#byDestination.get(id))
     return JSON.stringify(leases.flatMap((ofDestination) => [...(ofDestination?.keys() ?? [])]))

@@ -19,15 +19,15 @@ import type { Statements } from './statements.ts'
 import type { LogParts } from './store-parts.ts'
 import { bucketShift } from './tables.ts'
 
-/** Buckets to search by index before other work gets its turn: about 6 ms. */
+/** Number of buckets to search by index before other work gets its turn: about 6 ms. */
 const searchedAtOnce = 256
-/** Buckets to read row by row before other work gets its turn: about 10 ms. */
+/** Number of buckets to read row by row before other work gets its turn: about 10 ms. */
 const readAtOnce = 2
 
-/** The maximum number of rows in an index of states that a look-up reads in one go: about 10 ms. */
+/** Maximum number of rows in an index of states that a look-up reads at once: about 10 ms. */
 const rareRowsMax = 10_000
 
-/** An index that contains only the rows of some states. */
+/** A partial index with the rows in some states. */
 interface IndexOfStates {
   readonly name: string
   readonly states: readonly LoggedState[]
@@ -43,7 +43,7 @@ const indexesOfStates: readonly IndexOfStates[] = [
   },
 ]
 
-/** The ids that a look-up needs, and how many buckets it reads before other work gets its turn. */
+/** The ids to look up, and how many buckets to read before other work gets its turn. */
 interface BucketsRequest {
   readonly id?: number | undefined
   readonly beforeId?: number | undefined
@@ -53,7 +53,7 @@ interface BucketsRequest {
 const listed = `SELECT ${loggedColumns}, ${bodyStartFrom('messages', 'body_id')}
   FROM deliveries delivery`
 
-/** Lists the deliveries that match a filter, greatest ids first. */
+/** Lists the deliveries that match a filter, highest ids first. */
 export async function listDeliveries(
   { filter, limit, beforeId }: ListRequest,
   statements: Statements,
@@ -86,7 +86,7 @@ export async function listDeliveries(
   return rows.map(listedDelivery)
 }
 
-/** Returns the index of the wanted states if it has few rows: a walk through all deliveries would find few. */
+/** Returns the index of the wanted states if it has few rows; then, walking through all deliveries is slower. */
 function rareStates(filter: DeliveryFilter, statements: Statements): IndexOfStates | undefined {
   if (filter.id !== undefined || indexFor(filter) !== undefined) return undefined
   const found = indexesOfStates.find(({ states }) =>
@@ -101,8 +101,7 @@ function rareStates(filter: DeliveryFilter, statements: Statements): IndexOfStat
 }
 
 /**
- * Reads the ledger and counts the rows, both at the same moment. Deliveries without a body are counted
- * right afterwards.
+ * Reads the ledger and counts the rows in one snapshot. Deliveries without a body are counted right afterwards.
  */
 export async function audit(parts: LogParts): Promise<StoreAudit> {
   const figures = figuresOf(parts)
@@ -144,8 +143,8 @@ function figuresOf({ statements, counts }: LogParts): Omit<StoreAudit, 'withoutB
 }
 
 /**
- * Yields the ranges of existing ids, bucket by bucket, last bucket first. Long look-ups read each bucket in a
- * transaction of its own, because the write-ahead log cannot restart during a long transaction.
+ * Yields the ranges of existing ids, one per bucket, last bucket first. Each bucket can be read in a transaction
+ * of its own, because a long transaction would keep the write-ahead log growing.
  */
 async function* bucketsOf(
   { id, beforeId = Infinity, atOnce }: BucketsRequest,
@@ -165,10 +164,7 @@ async function* bucketsOf(
   }
 }
 
-/**
- * Returns the index that finds the rows of a filter in a bucket; undefined for filters by id, or without
- * messageId and user.
- */
+/** Returns the index that finds a filter's messageId or user in a bucket; undefined for others, and with an id. */
 function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined {
   if (id !== undefined) return undefined
   if (messageId !== undefined) return 'deliveries_by_message'

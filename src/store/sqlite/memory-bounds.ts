@@ -5,15 +5,15 @@ import { pragma } from './schema.ts'
 import type { LogParts } from './store-parts.ts'
 import type { TransactionHooks } from './write-queue.ts'
 
-/** The bounds of a store in memory. */
+/** The limits of a store in memory. */
 export interface MemoryBoundsOptions {
-  /** With this many pending deliveries, `add` waits; 10,000 by default. */
+  /** Number of pending deliveries at which `add` waits; 10,000 by default. */
   readonly pendingMax?: number
-  /** With this many bytes in all rows, `add` waits while a delivery is pending; 128 MB by default. */
+  /** Number of bytes in all rows at which `add` waits while any delivery is pending; 128 MB by default. */
   readonly bytesMax?: number
-  /** The maximum number of messageIds for deduplication; 100,000 by default. */
+  /** Maximum number of messageIds kept for deduplication; 100,000 by default. */
   readonly messageIdsMax?: number
-  /** The maximum number of ended deliveries in the log; 1,000 by default. With 0, requests are not logged. */
+  /** Maximum number of ended deliveries in the log; 1,000 by default. If 0, requests are not logged either. */
   readonly endedMax?: number
 }
 
@@ -24,7 +24,7 @@ const defaults = {
   endedMax: 1_000,
 }
 
-/** Excess messageIds are deleted this many at a time, because counting takes a millisecond. */
+/** Number of excess messageIds to delete at once, because counting them takes a millisecond. */
 const messageIdsSlack = 1_000
 
 interface Waiting {
@@ -33,9 +33,9 @@ interface Waiting {
 }
 
 /**
- * Keeps the memory of a store flat for any number of events. Each transaction that ends too many deliveries
- * for the log deletes the oldest ended ones. `add` waits for room, first come, first served. Its hooks come
- * before those of the counts, whose changes they read and add to.
+ * Bounds the memory of a store, however many events pass through it. `add` waits for room, first come, first
+ * served. A transaction that ends too many deliveries for the log also deletes the oldest ended ones. Must be
+ * hooked before {@link Counts}, because it reads the uncommitted changes in them and adds its own.
  */
 export class MemoryBounds implements TransactionHooks {
   readonly #bounds: Required<MemoryBoundsOptions>
@@ -43,7 +43,7 @@ export class MemoryBounds implements TransactionHooks {
   readonly #pageBytes: number
   readonly #waiting = new Set<Waiting>()
   #pending = 0
-  /** The number of deliveries in adds that are in progress. */
+  /** Deliveries in adds that are in progress. */
   #adding = 0
   #ended = 0
   /** An upper bound, because it still counts purged messageIds. */
@@ -90,7 +90,7 @@ export class MemoryBounds implements TransactionHooks {
     this.#letIn()
   }
 
-  /** Ends all waits. */
+  /** Lets all waiting adds proceed, to fail because the store is closed. */
   close(): void {
     this.#isClosed = true
     this.#letIn()

@@ -1,15 +1,15 @@
 import { unusable } from '../store-errors.ts'
 import type { Database } from './database.ts'
 
-/** The mark of a store that has moved to another engine. */
+/** The mark in a file whose store has moved to a different engine. */
 export interface Move {
-  /** The id of the store in the other engine. */
+  /** The id of the store in the new engine. */
   readonly storeId: string
-  /** The new place of the store, without a password. */
+  /** The name of the new database, without a password. */
   readonly target: string
 }
 
-/** Reads the mark of a store that has moved; undefined if it has not. */
+/** Reads the mark of a moved store; undefined if the store has not moved. */
 export function readMove(database: Database): Move | undefined {
   // Earlier versions stored a row without a target when a move began.
   const sql = 'SELECT store_id AS storeId, target FROM moves WHERE target IS NOT NULL'
@@ -22,11 +22,7 @@ export function markMoved(database: Database, { storeId, target }: Move): void {
   database.prepare('INSERT INTO moves VALUES (?, 0, ?)').run(storeId, target)
 }
 
-/**
- * Refuses to write to a store that has moved.
- *
- * @throws EvrouteError `store_unusable` for a store that has moved
- */
+/** @throws EvrouteError `store_unusable` if the store has moved, so that nothing may be written to it */
 export function expectNotMoved(database: Database, path: string): void {
   const move = readMove(database)
   if (move === undefined) return

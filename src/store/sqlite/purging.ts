@@ -14,8 +14,8 @@ interface EndedRow {
 }
 
 /**
- * Deletes old messageIds, and deliveries that ended before a time with their requests and bodies, at most
- * `rowsMax` of each kind. Returns their number. The caller begins and ends transactions.
+ * Deletes old messageIds, and deliveries that ended long ago with their requests and bodies, at most `rowsMax`
+ * of each kind. Returns how many in all. Call it in a transaction.
  */
 export function purgeOld(request: PurgeRequest, parts: LogParts): number {
   const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
@@ -29,17 +29,14 @@ export function purgeOld(request: PurgeRequest, parts: LogParts): number {
   )
 }
 
-/** Deletes ended deliveries: delivered ones first, each kind oldest first. */
+/** Deletes this many ended deliveries: delivered ones before others, each oldest first. */
 export function forgetEnded(count: number, parts: LogParts): void {
   const delivered = forget(deliveredBefore(Number.MAX_SAFE_INTEGER, count), parts)
   if (delivered === count) return
   forget(failedBefore(Number.MAX_SAFE_INTEGER, count - delivered), parts)
 }
 
-/**
- * Deletes the pending deliveries that these settlements end, for a store without a log. Returns their
- * number.
- */
+/** In a store without a log: deletes the pending deliveries that settlements end. Returns how many. */
 export function forgetPending(endings: readonly Ending[], parts: LogParts): number {
   const ids = JSON.stringify(endings.map(({ delivery }) => delivery.id))
   const rows = parts.statements.all(sql`

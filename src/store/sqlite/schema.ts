@@ -5,25 +5,25 @@ import { type Database, rollBack } from './database.ts'
 import { sharedTables, tables } from './tables.ts'
 import { freeBytesBeside, inMegabytes } from './store-file.ts'
 
-/** Marks a file as evroute's: `evrt` in SQLite's `application_id`. */
+/** Marks a file as evroute's, in SQLite's `application_id`: `evrt` in ASCII. */
 const applicationId = 0x65767274
 
-/** The current format of a file, in its `user_version`. */
+/** The current format of files, in SQLite's `user_version`. */
 const format = 12
 
 /** Options of an upgrade. */
 export interface UpgradeOptions {
-  /** Called before every statement, and after the last. */
+  /** Called before each statement, and after the last one. */
   readonly onProgress?: ((progress: UpgradeProgress) => void) | undefined
-  /** Returns the free bytes on the disk of a file; asks the system by default. */
+  /** Returns the free bytes on a file's disk; asks the system by default. */
   readonly freeBytes?: (path: string) => number
 }
 
 /**
- * Creates the tables of this version in an empty file, and upgrades the tables of an older version.
+ * Creates the tables in an empty file, and upgrades those of an older version.
  *
- * @throws EvrouteError `store_unusable` if the file belongs to another program, if its evroute is newer or
- * too old, or if there is no room for the upgrade
+ * @throws EvrouteError `store_unusable` if the file belongs to another program, if a newer version or one that
+ * is too old made it, or if there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
   if (isNew(database)) {
@@ -99,7 +99,7 @@ export function expectTables(database: Database, path: string): void {
   )
 }
 
-/** Returns the format of a file: the current one, or one that can be upgraded. */
+/** Returns the format of a file; throws unless it is the current one or can be upgraded. */
 function storeFormat(database: Database, path: string): number {
   const found = pragma(database, 'user_version')
   if (pragma(database, 'application_id') !== applicationId) {
@@ -134,9 +134,8 @@ const present = (column: string): string =>
   `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`
 
 /**
- * Turns the tables of format 8 into those of format 11. Members get text keys, as in PostgreSQL. The row of
- * a delivery gets columns for a first try that succeeded. Untried deliveries are found by lane, so their
- * index is dropped.
+ * Upgrades format 8 to format 11: members get text keys, as in PostgreSQL, deliveries get columns for a first
+ * try that succeeded, and the index of untried deliveries is dropped, because they are now found by lane.
  */
 const upgradeFrom8 = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
@@ -157,8 +156,8 @@ const upgradeFrom8 = `
 `
 
 /**
- * Deliveries get a trace context. Erasures now walk by destination instead of by id, so the current stage of
- * each starts again.
+ * Upgrades format 11 to format 12: deliveries get a trace context. Erasures now go through deliveries by
+ * destination instead of by id, so each restarts its current stage.
  */
 const upgradeFrom11 = `
   ALTER TABLE deliveries ADD COLUMN traceparent TEXT;
@@ -166,8 +165,8 @@ const upgradeFrom11 = `
 `
 
 /**
- * The formats that can be upgraded, and the SQL that turns each into the next one. `room` is the temporary
- * space that it takes, as a share of the file's size.
+ * The formats that can be upgraded, each with the SQL for the next one. `room` is the temporary space that this
+ * takes, as a share of the file's size.
  */
 const upgrades = [
   { from: 8, room: 0.5, sql: upgradeFrom8 },
@@ -195,7 +194,7 @@ export interface UpgradeProgress {
   readonly file: string
   /** The size of the file before the upgrade, in bytes. */
   readonly bytes: number
-  /** Statements that have run. */
+  /** Statements run so far. */
   readonly done: number
   /** Statements in all. */
   readonly total: number

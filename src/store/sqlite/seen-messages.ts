@@ -3,10 +3,7 @@ import { sql } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import type { Statements } from './statements.ts'
 
-/**
- * Stores the messageIds of events for deduplication, and returns for each event whether it is new. The
- * caller begins and ends transactions.
- */
+/** Stores the events' messageIds for deduplication. Returns which events are new. Call it in a transaction. */
 export function rememberMessages(
   statements: Statements,
   events: readonly NewEvent[],
@@ -24,7 +21,7 @@ export function rememberMessages(
     const added = statements.run(
       sql`INSERT OR IGNORE INTO seen SELECT ${source}, value, ${nowMs} FROM json_each(${ids})`,
     )
-    // Ids that were not inserted already exist, with a time that is too old to count.
+    // The ids that were not inserted exist, but are too old to make an event a duplicate.
     if (added < places.size) {
       statements.run(sql`
         UPDATE OR FAIL seen SET seen_at = ${nowMs}
@@ -36,7 +33,7 @@ export function rememberMessages(
   return areNew
 }
 
-/** Returns, for each source, the place of the first event with each messageId. */
+/** Returns the index of the first event with each messageId, by source. */
 function firstPlaces(events: readonly NewEvent[]): Map<string, Map<string, number>> {
   const bySource = new Map<string, Map<string, number>>()
   for (const [place, { sourceId, messageId }] of events.entries()) {

@@ -16,7 +16,7 @@ interface EndedRow {
   readonly try_at: number | null
 }
 
-/** An SQL condition: the delivery `d` has been erased. Late answers to an erased delivery are not kept. */
+/** The condition that the delivery `d` is erased, so that no late answer to it may be kept. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
@@ -53,11 +53,10 @@ const addRequests = rowsStatement(
 )
 
 /**
- * Applies settlements, and writes requests. Drops the requests of purged deliveries. Every change of a
- * delivery tests its state first, because another process may have changed it. The caller begins and ends
- * transactions.
+ * Applies settlements and stores requests, except those of purged deliveries. Each change checks the delivery's
+ * state, which another process may have changed. Call it in a transaction.
  *
- * @returns the settlements that had no effect, because another process had already ended their deliveries
+ * @returns the settlements without effect, because another process had already ended their deliveries
  */
 export function settle(batch: EndRequest<LeaseEnd>, parts: StoreParts): ReadonlySet<LeaseEnd> {
   const { nowMs } = batch
@@ -95,8 +94,8 @@ export function settle(batch: EndRequest<LeaseEnd>, parts: StoreParts): Readonly
 }
 
 /**
- * Schedules a retry; returns false if the delivery has ended. A delivery that another process made due
- * meanwhile stays due.
+ * Schedules a retry; returns false if the delivery has ended. If another process made the delivery due
+ * meanwhile, it stays due.
  */
 function planRetry(settlement: LeaseEnd & { kind: 'retry' }, statements: Statements): boolean {
   const { delivery, dueAtMs, expiresAtMs, progress, reason } = settlement
@@ -128,7 +127,7 @@ function returnToLane(
   return returned > 0 || rowOf(id, statements)?.state === 'pending'
 }
 
-/** Ends the deliveries that are still pending, and returns their number. */
+/** Ends the deliveries that are still pending. Returns how many. */
 function writeEnds(endings: readonly Ending[], nowMs: number, parts: StoreParts): number {
   if (!parts.keepsLog) return forgetPending(endings, parts)
   const tried: SqlValue[][] = []

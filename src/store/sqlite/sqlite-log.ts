@@ -19,31 +19,24 @@ import { WriteQueue } from './write-queue.ts'
 /** How long a writer waits for its turn while another process is busy delivering, in milliseconds. */
 const patienceMs = 30_000
 
-/**
- * How long SQLite waits at a time, in milliseconds. During one long wait, it checks more and more rarely, and
- * would miss its turn.
- */
+/** How long SQLite waits at a time, in milliseconds. In a long wait, it would check too rarely to get its turn. */
 const lookMs = 5
 
-/**
- * With this many pages in the write-ahead log, far more than the delivering process leaves, a writer runs a
- * checkpoint.
- */
+/** Number of pages in the write-ahead log at which a writer runs a checkpoint; the delivering process leaves fewer. */
 const checkpointPages = 32_000
 
-/** A connection. If SQLite does not check whether the file changes, `snapshot` does. */
+/** A connection, with a `snapshot` if SQLite itself would not notice that the file changes. */
 interface Connection {
   readonly database: Database
   readonly snapshot?: Snapshot
 }
 
 /**
- * The delivery log of a file, from which a process with the lock may be delivering. The log never makes or
- * upgrades a file, and leaves checkpoints to the delivering process.
+ * The delivery log of a file from which another process may be delivering. Never makes or upgrades a file, and
+ * leaves checkpoints to the delivering process.
  *
- * Only the delivering process knows its leases. If this process retries a delivery that the other one has
- * leased, the delivery is tried again after its current round, unless that round ends it. For the same
- * reason, `purge` ends no pending delivery.
+ * Only the delivering process knows which deliveries are leased. So `retry` may make a leased delivery due: it
+ * is tried again after its current round, unless that round ends it. And `purge` ends no pending delivery.
  */
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']
@@ -69,8 +62,7 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   /**
-   * Opens an existing file. A file that this process may not write to can be read as long as no process
-   * delivers from it.
+   * Opens an existing file. Without write permission, it can only be read while no process delivers from it.
    *
    * @param name - the file, or a symbolic link to it
    * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of a different version, has
@@ -112,12 +104,12 @@ export class SqliteLog extends FileLog implements StoreLog {
       expectNotMoved(this.#database, this.#path)
       return work()
     })
-    // Pause, because otherwise the delivering process would not get its turn between batches.
+    // Pause, so that the delivering process gets its turn between batches.
     await sleep(systemClock, elapsedMs())
     return result
   }
 
-  /** Rejects if the file changed meanwhile, whether or not the work succeeded. */
+  /** Runs work, and rejects if a snapshot changed meanwhile. */
   async #watched<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     try {
       return await work()
@@ -127,7 +119,7 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   #errorOf(error: unknown): EvrouteError {
-    // Once the log is closed, an error only means that closing interrupted the work.
+    // After `close`, the error only says that closing interrupted the work.
     return this.#closed === undefined ? storeError(this.#path, error) : closedError()
   }
 
@@ -172,14 +164,14 @@ async function connect(path: string, access: Access): Promise<Database> {
 }
 
 /**
- * A store that this process may not write to, not even to the log's index that readers share. SQLite then
- * assumes that the file does not change. This class checks that.
+ * A store where this process may not write even the shared index of the write-ahead log. SQLite then assumes
+ * that the file does not change, and this class checks that.
  */
 export class Snapshot {
   readonly #path: string
   readonly #stats: BigIntStats
 
-  /** @throws EvrouteError `store_unusable` if part of the store is in the log */
+  /** @throws EvrouteError `store_unusable` if part of the store is in the write-ahead log */
   constructor(path: string) {
     this.#path = path
     this.#stats = statSync(path, { bigint: true })

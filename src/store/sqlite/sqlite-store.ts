@@ -44,13 +44,10 @@ import { WriteQueue } from './write-queue.ts'
 /** The value of `PRAGMA synchronous` with which a commit waits until it is on disk. */
 const synchronousFull = 2
 
-/**
- * The id and the size of the message that probes writability. No delivery has this id, and a nearly full
- * disk has no room for this size.
- */
+/** The id and size of the row that probes writability: no body has this id, and a nearly full disk lacks room. */
 const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
-/** The place of a store: a file with its lock, or memory with its bounds. */
+/** Where a store is: in a locked file, or in memory with limits. */
 interface StorePlace {
   readonly path: string
   readonly lock?: DeliveryLock
@@ -58,11 +55,10 @@ interface StorePlace {
 }
 
 /**
- * Keeps deliveries in a file. Once an add has resolved, it survives a crash of the process or of the
- * machine.
+ * Keeps deliveries in a file. Once `add` has resolved, they survive a crash of the process or machine.
  *
- * Only one process can deliver from a file. It holds its leases in memory; in the file, a leased delivery is
- * just pending. So all leases end at once when the process dies.
+ * Only one process can deliver from a file. Leases exist only in its memory; in the file, a leased delivery is
+ * pending. So all leases end when the process dies.
  */
 export class SqliteStore extends FileLog implements Store {
   readonly audiences: StoredAudiences
@@ -99,7 +95,6 @@ export class SqliteStore extends FileLog implements Store {
         }),
       notify: () => undefined,
     })
-    // A store in memory has no files to clean.
     const traces = guard && new ErasureTraces(database, { path, guard })
     const { engine } = this
     const erasures = erasureEngine({ ...parts, database: this.sql, engine, traces })
@@ -107,7 +102,7 @@ export class SqliteStore extends FileLog implements Store {
   }
 
   /**
-   * Opens a file for delivery, and makes it if it does not exist.
+   * Opens or creates a file for delivery.
    *
    * @param name - the file, or a symbolic link to it
    * @param open - opens the connection; {@link openDatabase} by default
@@ -147,7 +142,7 @@ export class SqliteStore extends FileLog implements Store {
   }
 
   /**
-   * Opens a store in memory, or in a temporary file. Closing it deletes it.
+   * Opens a store in memory or in a temporary file. Closing it deletes it.
    *
    * @throws EvrouteError `store_unusable` if SQLite is too old
    */
@@ -190,7 +185,7 @@ export class SqliteStore extends FileLog implements Store {
     const { settlements } = batch
     try {
       const ineffective = await this.write(() => settle(batch, this.#parts))
-      // End leases after the commit: until then, the file says that the deliveries are due.
+      // End leases only after the commit: until then, the deliveries are due in the file.
       for (const { delivery } of settlements) this.#parts.leases.end(delivery)
       return settlements.filter((settlement) => !ineffective.has(settlement))
     } catch (error) {
@@ -253,8 +248,8 @@ export class SqliteStore extends FileLog implements Store {
   }
 
   /**
-   * Throws after `close`, or once the file has been replaced. Call it right before work is done or queued,
-   * because `close` does not wait for work that comes later.
+   * Throws after `close`, or once the file was replaced. Call it right before doing or queueing work, because
+   * `close` does not wait for later work.
    */
   #expectUsable(): void {
     if (this.#closed !== undefined) throw closedError()

@@ -4,8 +4,8 @@ import { DamagedRowError } from '../store-errors.ts'
 const corruptHint = 'Restore it from a backup, or name a different file.'
 
 /**
- * Errors of SQLite: the primary result code, the message, and a hint. The message is there because one
- * binding omits the code when it reads all rows.
+ * Errors of SQLite: the primary result code, the message, and a hint. Matched by message too, because one of the
+ * SQLite packages omits the code when it reads all rows.
  */
 const kinds = {
   busy: [
@@ -44,8 +44,8 @@ const kinds = {
 type Kind = keyof typeof kinds
 
 /**
- * Errors that may go away by themselves: when another program releases the file, or when there is room or
- * permission to write again.
+ * Errors that may go away by themselves: once another program releases the file, or there is room or permission
+ * to write again.
  */
 const temporary: readonly Kind[] = ['busy', 'readOnly', 'inputOutput', 'full']
 
@@ -59,7 +59,7 @@ export function isWithoutRoom(error: unknown): boolean {
   return isOneOf(error, 'inputOutput', 'full', 'cannotOpen')
 }
 
-/** Tells whether an error means that SQLite cannot read a store without permission to write beside it. */
+/** Tells whether SQLite failed to open a store because it may not write beside it. */
 export function isWriteRefused(error: unknown): boolean {
   return isOneOf(error, 'readOnly', 'cannotOpen')
 }

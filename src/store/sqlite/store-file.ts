@@ -12,9 +12,8 @@ import { systemCode } from '../../model/index.ts'
 import { unusable, MissingStoreError } from '../store-errors.ts'
 
 /**
- * Returns the path of a file with all symbolic links resolved, even if the file does not exist yet. SQLite
- * puts its log beside that path, and every process must find the lock there. A path in a missing folder stays
- * as it is.
+ * Returns the path of a file with all symbolic links resolved, even if the file does not exist yet, so that
+ * every process finds the same lock and write-ahead log beside it. Returns a path in a missing folder unchanged.
  */
 export function realPathOf(path: string): string {
   const known = realPathIfThere(path)
@@ -46,7 +45,7 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** @throws EvrouteError `store_unusable` when a file cannot be made because its folder is missing */
+/** @throws EvrouteError `store_unusable` if the folder of a file does not exist */
 export function expectFolder(path: string): void {
   const folder = dirname(path)
   if (existsSync(folder)) return
@@ -57,10 +56,10 @@ export function expectFolder(path: string): void {
 }
 
 /**
- * Checks that a file has only one name. SQLite finds the log by the name of the file, so a process that uses
- * another name would miss changes and damage the file.
+ * Refuses a file with several names (hard links). SQLite finds the write-ahead log by the file's name, so a
+ * process that uses a different name would miss changes and damage the file.
  *
- * @throws EvrouteError `store_unusable` if a file has more than one name
+ * @throws EvrouteError `store_unusable`
  */
 export function expectOneName(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })
@@ -71,7 +70,7 @@ export function expectOneName(path: string): void {
   )
 }
 
-/** @throws MissingStoreError when there is no such file */
+/** @throws MissingStoreError if there is no such file */
 export function expectFile(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return
   throw new MissingStoreError({
@@ -90,7 +89,7 @@ export function isReadable(path: string): boolean {
   }
 }
 
-/** Returns the free bytes on the disk of a file; Infinity if it is unknown. */
+/** Returns the free bytes on a file's disk; Infinity if unknown. */
 export function freeBytesBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))

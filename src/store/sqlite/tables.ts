@@ -1,4 +1,4 @@
-/** `id >> bucketShift` is the bucket of a delivery. A bucket has 2,048 consecutive ids. */
+/** `id >> bucketShift` is a delivery's bucket: 2,048 consecutive ids share one. */
 export const bucketShift = 11
 
 /** The tables that a file of format 8 lacks or has in a different form. */
@@ -20,30 +20,29 @@ export const sharedTables = `
 /**
  * The SQL that makes the tables of an empty file:
  *
- * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one row. Ids grow, so
- *   the rows of a commit lie on few pages
- * - `deliveries`: the columns `try_…` have the request of a first try that succeeded, `traceparent` has the
- *   trace context of the request that brought the event; null if there is none. `deliveries_waiting` has the
- *   pending deliveries of each lane, in the order in which they are due. A purge finds old deliveries in
- *   `deliveries_delivered` and `deliveries_ended`, and those whose retry window is over in
- *   `deliveries_expiring`. That index leaves out untried deliveries, so an add does not write to it.
- *   `deliveries_by_message` and `deliveries_by_user` begin with the bucket. So the entry of a new delivery is
- *   next to those of the last few thousand deliveries, on pages that the same commits write. An index by
- *   messageId alone would make an add write twice as much. A look-up takes about 12 ms per million deliveries
- * - `requests`: the other requests
- * - `seen`: the messageIds for deduplication
+ * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share a row. Ids increase, so
+ *   that the rows of a commit are on few pages
+ * - `deliveries`: `try_…` is the request of a first try that succeeded, `traceparent` the trace context of the
+ *   request that brought the event, or null. `deliveries_waiting` has the pending deliveries of each lane, in
+ *   the order in which they are due. A purge finds old deliveries in `deliveries_delivered` and
+ *   `deliveries_ended`, and those whose retry window is over in `deliveries_expiring`, which leaves out untried
+ *   deliveries, so that an add does not write to it. `deliveries_by_message` and `deliveries_by_user` begin with
+ *   the bucket, so that new entries are on pages that the same commits write anyway. An index by messageId
+ *   alone would make an add write twice as much. A look-up takes about 12 ms per million deliveries
+ * - `requests`: all other requests
+ * - `seen`: messageIds, for deduplication
  * - `counts`: the ledger
- * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources
- * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have the last ids up to
- *   `last_notification_id`. `stage` is its next step, `at_key` and `at_id` the last row that the step has
- *   reached. `streams` counts its notifications by state; it is written when the regulation is created, and
- *   again when it finishes
+ * - `suppressions`: users whose calls are dropped, each with a source; '' stands for all sources
+ * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have consecutive ids, up to
+ *   `last_notification_id`. `stage` is the stage of its erasure, `at_key` and `at_id` the last row that this
+ *   stage has reached. `streams` counts its notifications by state; it is written when the regulation is
+ *   created, and again when it finishes
  * - `regulation_left`: the deliveries that were leased when an erasure reached them
- * - `audiences`: `numbers` is the last number that was given to a member; no two members of an audience ever
- *   share one. `sync` is the sync in progress
+ * - `audiences`: `numbers` is how many member numbers were assigned; no number is used twice. `sync` is the sync
+ *   in progress
  * - `members`: the keys are texts that identify the user and the member
- * - `moves`: one row in a store that has moved to another engine. `store_id` is the id of the store there,
- *   `target` its new place. `changes` is unused
+ * - `moves`: one row in a store that has moved to a different engine. `store_id` is its id there, `target` the
+ *   name of the new database. `changes` is unused
  */
 export const tables = `
   CREATE TABLE messages (
@@ -138,8 +137,8 @@ ${sharedTables}
 `
 
 /**
- * Returns a CHECK condition: the column has one of the given values. It avoids `IN`, because SQLite would
- * build a tree from the list for every row, and an insert would take 1.5 times as long.
+ * Returns the CHECK condition that a column has one of these values. Avoids `IN`, for which SQLite would build a
+ * tree for every row: an insert would take 1.5 times as long.
  */
 function oneOf(column: string, ...values: readonly string[]): string {
   return values.map((value) => `${column} = '${value}'`).join(' OR ')

@@ -10,25 +10,24 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** What else a transaction does. Each of these is optional. */
+/** What else happens around a transaction. */
 export interface TransactionHooks {
-  /** Called before every transaction. If it throws, all callers get the error. */
+  /** Called before every transaction. If it throws, all callers in the transaction get the error. */
   beforeBegin?(): void
   /** Writes changes that are still in memory; called before every commit. */
   beforeCommit?(): void
-  /** Called after every commit, before callers are answered. If it throws, all callers get the error. */
+  /** Called after every commit, before callers get results. If it throws, they all get the error. */
   afterCommit?(): void
   /** Forgets changes that are still in memory; called after every rollback. */
   afterRollback?(): void
-  /** Called after callers have their answers; must not throw. */
+  /** Called after callers have got their results; must not throw. */
   afterAnswer?(): void
 }
 
 /**
  * Runs pieces of work in as few transactions as possible. Work that arrives during a commit shares the next
- * transaction, so one sync of the disk serves all of it. Callers are answered after the commit. If a
- * transaction fails, each piece runs in a transaction of its own, so that only the pieces with errors fail,
- * and they leave nothing behind.
+ * transaction, so one disk sync serves all of it. Callers get results after the commit. If a transaction fails,
+ * each piece runs again in its own transaction, so that only those with errors fail, and leave nothing behind.
  */
 export class WriteQueue {
   readonly #database: Database
@@ -43,8 +42,8 @@ export class WriteQueue {
   }
 
   /**
-   * Runs the work in the next transaction and resolves, after its commit, with the result. The work
-   * may run again after `undo`, which is called whenever the work failed.
+   * Runs work in the next transaction, and resolves after the commit. If the transaction fails, calls `undo`, and
+   * may run the work again.
    */
   run<Result>(work: () => Result, undo: () => void = () => undefined): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -67,13 +66,13 @@ export class WriteQueue {
   }
 
   async #commitAll(): Promise<void> {
-    // Wait, so that all work of this turn of the event loop joins the transaction.
+    // Wait, so that all work from this turn of the event loop joins the transaction.
     await nextTurn()
     while (this.#jobs.length > 0) {
       const jobs = this.#jobs
       this.#jobs = []
       this.#doTogether(jobs)
-      // Let callers get their answers first.
+      // Let callers get their results first.
       await nextTurn()
       this.#call('afterAnswer')
     }

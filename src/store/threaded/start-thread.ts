@@ -4,9 +4,9 @@ import { StoreUnusableError } from '../../model/index.ts'
 import { startWorker, workerProgram } from '../../threads/index.ts'
 
 /**
- * Starts the program of a store's thread, from the sources or from the build.
+ * Starts a store's thread, from the sources or from the build.
  *
- * @throws StoreUnusableError if a bundler left that file out
+ * @throws StoreUnusableError if a bundler left out the thread's program
  */
 export function startThread(): Worker {
   const { url, isThere } = workerProgram('store-thread', import.meta.url)

@@ -9,11 +9,10 @@ import { SqliteStore } from '../sqlite/sqlite-store.ts'
 /** The objects in a store's thread whose methods other threads call. */
 export interface StoreThreadParts {
   readonly thread: {
-    /** Opens a file for delivery: it becomes the parts `store`, `audiences` and `regulations`. */
+    /** Opens a file for delivery, which makes all parts but `log` available. */
     readonly openStore: (path: string) => Promise<void>
-    /** Opens a file for reading while another thread delivers from it: it becomes the part `log`. */
+    /** Opens a file for reading while another thread delivers from it, which makes `log` available. */
     readonly openLog: (path: string) => Promise<void>
-    /** Closes what is open. */
     readonly close: () => Promise<void>
   }
   readonly store: SqliteStore
@@ -21,12 +20,12 @@ export interface StoreThreadParts {
   readonly regulations: SqliteStore['regulations']
   readonly log: SqliteLog
   readonly messages: {
-    /** Settles, and returns the indexes of the settlements that took effect. */
+    /** Runs a {@link settleMessage}. Returns the indexes of the settlements that took effect. */
     readonly settle: (message: string) => Promise<readonly number[]>
   }
 }
 
-/** Opens a store or its log, and runs calls of another thread. */
+/** Runs a store's thread: opens the store or its log, and answers the main thread's calls. */
 export function answerStoreCalls(port: MessagePort): void {
   let opened: SqliteStore | SqliteLog | undefined
   const parts: Pick<StoreThreadParts, 'thread'> & Partial<StoreThreadParts> = {
@@ -47,7 +46,7 @@ export function answerStoreCalls(port: MessagePort): void {
   }
   const tell: (progress: UpgradeProgress) => void = answerCalls(port, {
     parts,
-    // This runs after all promises that a commit settles, and before the next commit.
+    // Runs after the callbacks of every promise that a commit settles, and before the next commit.
     later: (send) => process.nextTick(send),
   })
 }

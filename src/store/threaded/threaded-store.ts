@@ -7,12 +7,11 @@ import { settleMessage } from './settle-message.ts'
 import { startThread } from './start-thread.ts'
 import type { StoreThreadParts } from './store-thread-parts.ts'
 
-/** An add with this many events or more is sent at once. */
+/** An add with at least this many events is sent to the thread at once, without gathering more calls. */
 const largeFrom = 16
 
 type StoreCalls = ThreadCalls<StoreThreadParts, UpgradeProgress>
 
-/** A file, how its threads start, and the listener of an upgrade. */
 interface StoreFile {
   readonly path: string
   readonly start: () => Thread
@@ -20,14 +19,14 @@ interface StoreFile {
 }
 
 /**
- * Opens a SQLite file for delivery in a thread of its own, and makes the file if it does not exist.
- * Statements and waits for the disk do not block this thread. Look-ups of deliveries have a second thread, so
- * that they do not delay adds and settlements.
+ * Opens or creates a SQLite file for delivery in a thread of its own, so that statements and waits for the disk
+ * do not block the caller's thread. Look-ups of deliveries use one more thread, so that they do not delay adds
+ * and settlements.
  *
  * @param path - the file, or a symbolic link to it
  * @param start - starts a thread; {@link startThread} by default
- * @param onUpgrade - learns the progress when a file of an earlier version is upgraded
- * @throws EvrouteError the errors of SqliteStore
+ * @param onUpgrade - receives the progress when a file of an earlier version is upgraded
+ * @throws EvrouteError the same errors as `SqliteStore.open`
  */
 export async function openThreadedStore(
   path: string,
@@ -75,7 +74,8 @@ export async function openThreadedStore(
     list: async (request) => (await reading.calls()).method('log', 'list')(request),
     story: async (key) => (await reading.calls()).method('log', 'story')(key),
     audit: async () => (await reading.calls()).method('log', 'audit')(),
-    // SQLite empties the log only for the last connection. If its thread has died, the store still closes.
+    // End the reading thread first: only the last connection to close empties the write-ahead log. Ignore its
+    // error, so that the store closes even if that thread has died.
     close: () => calls.close(reading.close().catch(() => undefined)),
   }
 }
@@ -105,7 +105,7 @@ async function openThread(
 
 /**
  * A thread that reads a store's file while another thread delivers from it. It starts with the first look-up
- * and ends with the store. If it fails earlier, the next look-up starts a new one.
+ * and ends with the store. If it dies earlier, the next look-up starts a new one.
  */
 class ReadingThread {
   readonly #start: () => Promise<StoreCalls>
