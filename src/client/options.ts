@@ -1,4 +1,10 @@
-import { checkUrl, checkWholeNumber, limits, SettingError } from '../model/index.ts'
+import {
+  checkOptionNames,
+  checkUrl,
+  checkWholeNumber,
+  limits,
+  SettingError,
+} from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import { createHttpTransport } from './http-transport.ts'
 import type { Transport } from './transport.ts'
@@ -47,6 +53,19 @@ export type ClientSettings = {
   readonly runtime: Runtime
 }
 
+const optionNames: Readonly<Record<keyof ClientOptions, true>> = {
+  endpoint: true,
+  flushAt: true,
+  size: true,
+  batchMax: true,
+  flushAfterMs: true,
+  queueMax: true,
+  timeoutMs: true,
+  disabled: true,
+  transport: true,
+  runtime: true,
+}
+
 const numbers = {
   flushAfterMs: { initial: 5_000, range: [0, 86_400_000] },
   queueMax: { initial: 10_000, range: [1, 1_000_000] },
@@ -60,6 +79,7 @@ const writeKeyLengthMax = 1_000
 
 /** Copies, checks and freezes the options of a client. Throws SettingError for an invalid value. */
 export function clientSettings(writeKey: string, options: ClientOptions = {}): ClientSettings {
+  checkOptionNames(options, optionNames)
   const runtime = createRuntime(options.runtime)
   const endpoint = checkUrl('endpoint', options.endpoint ?? 'http://127.0.0.1:4000/v1/batch')
   const timeoutMs = numberOf('timeoutMs', options)

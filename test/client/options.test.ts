@@ -37,6 +37,15 @@ describe('clientSettings', () => {
     expect(settings.runtime.clock).toBe(runtime.clock)
   })
 
+  test('refuses an option that does not exist, because its default would apply instead', () => {
+    expect(refusal('wk_example', { host: 'https://events.example.com' })).toMatchObject({
+      setting: 'host',
+      message: 'Cannot use the option host: no such option exists',
+      hint: expect.stringMatching(/^The options are endpoint, flushAt, /) as unknown,
+    })
+    expect(refusal('wk_example', { flushAfter: 1 }).hint).toBe('Did you mean flushAfterMs?')
+  })
+
   test('treats size and flushAt as synonyms', () => {
     expect(clientSettings('wk_example', { size: 1 }).flushAt).toBe(1)
     expect(clientSettings('wk_example', { size: 3, flushAt: 3 }).flushAt).toBe(3)
