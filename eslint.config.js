@@ -32,6 +32,7 @@ const packageHomes = {
   '@modelcontextprotocol/server': ['cli/agents'],
   '@modelcontextprotocol/server/stdio': ['cli/agents'],
   '@opentelemetry/api': ['service'],
+  chalk: ['cli/output'],
   ora: ['cli/output'],
 }
 

@@ -14,7 +14,7 @@ describe('payloadText', () => {
       c: { d: 'true 1 null', '\u202e': '\u009b31m\u001b[31m\u007f' },
       e: [],
     }
-    const style = color ? colorStyle : plainStyle
+    const style = color ? colorStyle() : plainStyle
     expect(textOf(body, style)).toBe(formatJson(body, style))
   })
 

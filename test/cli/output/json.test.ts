@@ -10,7 +10,7 @@ describe('formatJson', () => {
   })
 
   test('colours keys, strings and other scalars differently', () => {
-    const text = formatJson({ a: 'x: 1', n: -1, t: true }, colorStyle)
+    const text = formatJson({ a: 'x: 1', n: -1, t: true }, colorStyle())
     const cyan = (words: string) => `\u001b[36m${words}\u001b[39m`
     expect(text.split('\n').slice(1, -1)).toEqual([
       `  ${cyan('"a"')}: \u001b[32m"x: 1"\u001b[39m,`,

@@ -26,6 +26,6 @@ test('the summary has three equations that a reader can check', () => {
 })
 
 test('the summary colours counts that are not zero', () => {
-  const line = summaryLine({ ...ledger, delivered: 0 }, 1, { style: colorStyle })
+  const line = summaryLine({ ...ledger, delivered: 0 }, 1, { style: colorStyle() })
   expect(line).toContain('0 delivered + \u001b[31m50 failed')
 })

@@ -59,7 +59,7 @@ describe('textTable', () => {
       { title: 'n', text: ({ count }) => String(count), isCount: true, look: 'bad' },
       { title: 'key', text: ({ key }) => key, look: ({ count }) => (count > 9 ? 'good' : 'faint') },
     ]
-    const text = textTable(rows, columns, { style: colorStyle, columns: undefined })
+    const text = textTable(rows, columns, { style: colorStyle(), columns: undefined })
     expect(text.split('\n')[1]).toBe(
       '       \u001b[31m7\u001b[39m  \u001b[2mfirst_time_shopper\u001b[22m',
     )
