@@ -9,7 +9,7 @@ export interface EncodedCall {
   readonly bytes: number
 }
 
-/** The limits of a batch. */
+/** How many calls a batch may contain, and how many bytes. */
 export interface BatchLimits {
   readonly callsMax: number
   /** In UTF-8 bytes, including the commas between the calls. */

@@ -57,7 +57,7 @@ export class CallLedger {
     }
   }
 
-  /** Keeps every failed call from now on: there are at most as many as pending calls. */
+  /** Keeps every call that fails from now on. These are at most the calls that are pending now. */
   closing(): void {
     this.#isClosing = true
   }

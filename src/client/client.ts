@@ -21,9 +21,9 @@ import { prepareCall } from './prepare-call.ts'
 import type { BatchRetry, CloseReport, EnqueueRefusalCode, EnqueueResult } from './result.ts'
 import { Sender, type Failure } from './sender.ts'
 
-/** Options of {@link Client.close}. */
+/** How long {@link Client.close} waits. */
 export interface CloseOptions {
-  /** How long to wait for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by default. */
+  /** Limit for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -171,7 +171,7 @@ export class Client {
     return this.#closing
   }
 
-  /** Adds a listener. `delivered` and `failed` happen once per call, `retry` once per retry of a batch. */
+  /** Adds a listener. Each queued call causes one `delivered` or `failed`, each retry of a batch one `retry`. */
   on<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): this {
     this.#events.on(name, listener)
     return this

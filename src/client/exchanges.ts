@@ -11,8 +11,7 @@ interface ExchangeEnd {
 
 /**
  * Hands batches to a transport, and gives up all exchanges on `abort()`. Up to 100 exchanges reuse a signal, because
- * creating one takes about 10 µs on Node 20. Objects that a transport derives from a signal are freed only with the
- * signal.
+ * creating one takes about 10 µs on Node 20. More would keep objects that a transport derives from the signal in memory.
  */
 export class Exchanges {
   readonly #transport: Transport

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/index.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 
-/** Options of {@link createHttpTransport}. */
+/** Where a transport posts batches, with which key, and how long it waits for an answer. */
 export interface HttpTransportOptions {
   /** The request URL, http or https. */
   readonly endpoint: string
@@ -9,7 +9,7 @@ export interface HttpTransportOptions {
   readonly writeKey: string
   /** How long a request may take in milliseconds, including connecting. */
   readonly timeoutMs: number
-  /** Clock for dates in `Retry-After`. A manual clock does not advance while a request is in flight. */
+  /** Clock for dates in `Retry-After`. A virtual clock stands still while a request is in flight. */
   readonly clock: Clock
 }
 

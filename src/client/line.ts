@@ -21,7 +21,7 @@ export class Line {
     return this.#waiting.at(-1)?.batch.join(calls) === true
   }
 
-  /** Resolves when the batch may start. No batch joins it any more. Call {@link end} when it has ended. */
+  /** Resolves when the batch may start. From then on, no calls join it. Call {@link end} when it has ended. */
   turnOf(batch: WaitingBatch): Promise<void> {
     return new Promise((start) => {
       this.#waiting.push({ batch, start })

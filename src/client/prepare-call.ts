@@ -81,7 +81,7 @@ function complete(
   if (timestamp === '') draft.timestamp = formatTimestamp(clock.nowMs())
   // The `sentAt` of an imported row belongs to an earlier request.
   draft.sentAt = undefined
-  // Intake would replace an unreadable time by the current one, which falsifies history.
+  // Refuse an unreadable time here, because intake would replace it with the current time.
   if (timestamp !== '' && parseTimestamp(timestamp) === undefined) {
     return { code: 'wrong_type', message: 'timestamp must be a Date or an ISO 8601 string' }
   }

@@ -21,9 +21,7 @@ export type EnqueueResult =
 /** A call that the endpoint accepted. */
 export interface DeliveredCall {
   readonly status: 'delivered'
-  /** The id of the call. */
   readonly messageId: string
-  /** The type of the call. */
   readonly type: CallType
 }
 
@@ -38,9 +36,7 @@ export interface DeliveredCall {
  */
 export interface FailedCall {
   readonly status: 'failed'
-  /** The id of the call. */
   readonly messageId: string
-  /** The type of the call. */
   readonly type: CallType
   /** The serialised call. `client.enqueue(JSON.parse(json))` records it again. */
   readonly json: string
@@ -57,11 +53,10 @@ export type CallResult = DeliveredCall | FailedCall
 
 /** A planned retry of a batch. */
 export interface BatchRetry {
-  /** The number of calls in the batch. */
   readonly callCount: number
   /** The number of the failed attempt, from 1. */
   readonly attempt: number
-  /** The wait before the next attempt, in milliseconds. */
+  /** The wait before the next attempt. */
   readonly delayMs: number
   /** Why the attempt failed. */
   readonly reason: string

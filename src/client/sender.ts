@@ -20,7 +20,7 @@ interface SenderObserver {
   retrying(retry: BatchRetry): void
 }
 
-/** Options of a {@link Sender}. */
+/** What a {@link Sender} needs to send batches and to report their outcomes. */
 export interface SenderOptions {
   readonly writeKey: string
   readonly transport: Transport

@@ -13,7 +13,6 @@ export interface CheckCase {
   readonly about: string
   /** The reaction of a correct handler: `taken` is a status 2xx, `refused` a final refusal such as 401. */
   readonly expected: 'taken' | 'refused'
-  /** The type of the webhook. */
   readonly type: EventType
   /** The body, exactly as it is sent. */
   readonly body: string
@@ -23,7 +22,7 @@ export interface CheckCase {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Parameters of {@link checkCases}. */
+/** What the cases of a check depend on. */
 export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' | 'only'> {
   /** A unique id of the check, which becomes part of the messageIds. */
   readonly id: string
@@ -32,9 +31,8 @@ export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' 
 }
 
 /**
- * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. All cases are
- * made for one type: `track`, or the first type if `track` is left out. For every other type, there is one valid and one
- * forged webhook.
+ * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. `track`, or the
+ * first type if `track` is left out, gets every case. Each other type gets one valid and one forged webhook.
  *
  * @throws SettingError for an unknown case
  */

@@ -17,7 +17,7 @@ import { diagnoseHandler } from './diagnose-handler.ts'
 import type { HandlerFinding } from './evidence.ts'
 import { verdictOn, type CaseVerdict } from './verdict.ts'
 
-/** Options for {@link checkHandler}. */
+/** The handler to check, and what to send to it. */
 export interface HandlerCheckOptions {
   /** The URL of the handler, http or https. */
   readonly url: string
@@ -27,7 +27,7 @@ export interface HandlerCheckOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The types that the handler accepts; all seven by default. */
   readonly types?: readonly EventType[] | undefined
-  /** The cases to send; all by default. */
+  /** The ids of the cases to send; all by default. */
   readonly only?: readonly string[] | undefined
   /** How long the handler may take to answer; 5,000 ms by default, which is also the maximum. */
   readonly timeoutMs?: number | undefined
@@ -68,7 +68,7 @@ const knownOptions: Readonly<Record<keyof HandlerCheckOptions, true>> = {
   onVerdict: true,
 }
 
-/** Maximum cases in a row without an answer. After that, the check ends. */
+/** The check ends after this many consecutive cases without an answer. */
 const unansweredMax = 3
 
 /**

@@ -21,7 +21,7 @@ import {
 } from './mistake-texts.ts'
 import type { CaseVerdict } from './verdict.ts'
 
-/** Explains some of the wrong verdicts. */
+/** Explains some of the cases that the handler got wrong. */
 type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 
 /** Explains every case that the handler got wrong, the most serious mistakes first. Pure. */
@@ -62,9 +62,7 @@ const takesEverything: Rule = (evidence) => {
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
 }
 
-/**
- * Applies if the handler refuses the right signature and accepts a known wrong one, which shows how the handler signs.
- */
+/** Applies if the handler refuses the right signature and accepts a wrong one that reveals how it signs. */
 const wrongKey: Rule = (evidence) => {
   if (evidence.had('plain', 'taken')) return []
   const lost = evidence.wrong(isLost)
@@ -117,7 +115,7 @@ const refusesAllRight: Rule = (evidence) => {
   return evidence.explain(lost, keyTexts.unknown)
 }
 
-/** Makes a rule for some of the wrong verdicts. A verdict gets the first explanation that matches it. */
+/** Makes a rule for the wrong cases to which `applies` is true. Each gets the first explanation that matches it. */
 function ruleFor(
   applies: (verdict: CaseVerdict) => boolean,
   explanations: readonly Explanation[],

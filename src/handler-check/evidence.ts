@@ -56,19 +56,19 @@ export interface HandlerFinding {
   readonly cases: readonly string[]
 }
 
-/** A mistake of a handler in words. */
+/** The code, message and fix of a finding. */
 export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
 
-/** A mistake, and which of the wrong verdicts it explains. */
+/** A finding for every wrong case that matches. */
 export type Explanation = readonly [
   matches: (verdict: CaseVerdict, evidence: Evidence) => boolean,
   ...text: MistakeText,
 ]
 
-/** The verdicts of a check, and which of the wrong ones no finding explains yet. */
+/** The verdicts of a check. Tracks which of the cases that the handler got wrong no finding explains yet. */
 export class Evidence {
   readonly verdicts: readonly CaseVerdict[]
-  /** The verdicts on the webhooks that were sent. A finding names no others. */
+  /** The verdicts on the cases that were sent. Findings name only these. */
   readonly sent: readonly CaseVerdict[]
   readonly #unexplained: Set<CaseVerdict>
 
@@ -101,17 +101,17 @@ export class Evidence {
     return verdict.reaction === forged.reaction && verdict.status === forged.status
   }
 
-  /** Returns the wrong verdicts that no finding explains yet. */
+  /** Returns the cases that the handler got wrong and that no finding explains yet. */
   wrong(matches: (verdict: CaseVerdict) => boolean = () => true): readonly CaseVerdict[] {
     return [...this.#unexplained].filter(matches)
   }
 
-  /** Returns the unexplained wrong verdicts on some cases. */
+  /** Returns those of {@link wrong} with the given ids. */
   wrongOf(ids: readonly string[]): readonly CaseVerdict[] {
     return this.wrong(({ id }) => ids.includes(id))
   }
 
-  /** Makes the finding that explains the given verdicts. Returns no finding if no verdicts are given. */
+  /** Makes the finding that explains the given cases. Returns none for no cases. */
   explain(
     explained: readonly CaseVerdict[],
     [code, message, fix]: MistakeText,

@@ -276,7 +276,7 @@ export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
   ],
   timeout: [
     'hangs',
-    'It does not answer wrong signatures. Senders retry those webhooks for 4 hours.',
+    'It sends no answer to wrong signatures. Senders retry those webhooks for 4 hours.',
     'Answer 401, even if the verification throws.',
   ],
 }

@@ -8,7 +8,7 @@ import {
 } from '../model/index.ts'
 import { buildWebhookBody } from '../webhook/index.ts'
 
-/** Parameters of {@link webhookText}. */
+/** What differs between sample webhooks. */
 export interface SampleWebhook {
   readonly type: EventType
   readonly messageId: string

@@ -18,7 +18,6 @@ export type Reaction =
 
 /** One webhook of a check, and the handler's reaction. */
 export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected' | 'type'> {
-  /** The reaction of the handler. */
   readonly reaction: Reaction
   /** Whether the reaction is that of a correct handler. */
   readonly isRight: boolean
@@ -26,7 +25,7 @@ export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected'
   readonly status: number | null
   /** Why there was no answer, such as `timeout` or `ECONNREFUSED`; null if there was one. */
   readonly error: string | null
-  /** Time from the request to its answer, in milliseconds. */
+  /** Time from the request to its answer. */
   readonly durationMs: number
 }
 

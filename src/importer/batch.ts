@@ -20,7 +20,7 @@ export class Batch {
   #problem: string | undefined
   #hasCalls = false
 
-  /** Reads the members around the calls. Returns a bad row for each error. */
+  /** Reads members of the document that come before or after its calls. Returns a bad row for each error. */
   addMembers(text: Buffer, line: number): readonly BadRow[] {
     const parsed = parseJson(Buffer.concat([Buffer.of(openBrace), text, Buffer.of(closeBrace)]))
     if (parsed.kind === 'invalid') {

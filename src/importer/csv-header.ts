@@ -21,7 +21,7 @@ export function columnNames(cells: readonly string[]): readonly string[] {
   )
 }
 
-/** Makes the error for an empty list. The program that writes the list has probably failed. */
+/** Makes the error for an empty list. The program that wrote the list has probably failed. */
 export function emptyList(hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',
@@ -38,7 +38,7 @@ export function cutOffHeader(): EvrouteError {
   )
 }
 
-/** Makes the error for a table that cannot be read, or only in part. */
+/** Makes the error for a table that cannot be read completely. */
 export function unreadableTable(why: string, hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',

@@ -15,7 +15,7 @@ interface Layout {
   readonly names: readonly string[]
 }
 
-/** Where a record stands, and its size. */
+/** The line on which a record begins, its size, and the layout of its table. */
 interface RecordPlace {
   readonly layout: Layout
   readonly line: number
@@ -24,19 +24,19 @@ interface RecordPlace {
 
 /**
  * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is detected.
- * Blank lines are skipped, and so are records without values at the end, where spreadsheets write them. Before other
- * records, they are a bad row, because their values may be lost.
+ * Blank lines are skipped. Spreadsheets write records without values at the end; these are skipped too. Elsewhere, they
+ * are a bad row, because their values may be lost.
  *
- * A malformed or too large record, or one with the wrong number of cells, is a bad row. It does not affect others,
- * and memory holds only one record. csv-parse does not guarantee this: with `skip_records_with_error`, a malformed
- * record also drops the valid ones after it.
+ * A malformed or too large record, or one with the wrong number of cells, is a bad row and does not affect others.
+ * Memory holds only one record. csv-parse alone cannot do this: with `skip_records_with_error`, a malformed record also
+ * drops the valid ones after it.
  */
 export class CsvReader {
   readonly #scanner: RecordScanner
   readonly #held = new HeldText(limits.callBytesMax)
   #recordLine: number
   #layout: Layout | undefined
-  /** The records without values since the last other one. */
+  /** Consecutive records without values that are not reported yet: the line of the first, and their number. */
   #withoutValues: { readonly line: number; readonly count: number } | undefined
 
   /** @param line - the number of the line on which the text begins */

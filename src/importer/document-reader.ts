@@ -5,7 +5,7 @@ import { closeBrace, closeBracket, comma, openBrace, openBracket, trimBlank } fr
 import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 
-/** An `object` is a call or a batch document, whose `members` may follow its calls. */
+/** `object`: within a call, or within a batch before its calls. `members`: within a batch after its calls. */
 type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
 /** Reads one JSON document: an array of calls, a batch document, or a call. Parses each call separately. */
@@ -38,9 +38,7 @@ export class DocumentReader {
     return this.#held.keptBytes
   }
 
-  /**
-   * Adds the rows that the chunk completes. Returns the number of bytes read, which is all unless the document ends.
-   */
+  /** Adds the rows that the chunk completes. Returns how many bytes it read: all, unless the document ends. */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
     let at = this.#scanner.next(chunk, 0)

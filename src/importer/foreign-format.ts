@@ -27,7 +27,7 @@ export function refuseForeign(text: Buffer): void {
   if (!isJson && text.subarray(0, headBytes).includes(0)) throw unreadable('binary', binaryHint)
 }
 
-/** A quoted cell, or words. No part can match the same spaces as another part, which would take exponential time. */
+/** A quoted cell, or words. No two parts can match the same spaces, because matching would take exponential time. */
 const csvCell = String.raw` *(?:"[^"]*"|[\p{L}_$][\p{L}\p{N}_$.:-]*(?: +[\p{L}\p{N}_$.:-]+)*) *`
 const csvHeader = new RegExp(`^${csvCell}(?:[,;\t]${csvCell})+$`, 'u')
 
@@ -52,7 +52,7 @@ export class ForeignFormatError extends EvrouteError {
     this.#what = what
   }
 
-  /** Returns the same error with the name of the input. */
+  /** Returns the same error, with a name such as the input's path instead of "the input". */
   about(input: string): ForeignFormatError {
     return new ForeignFormatError(input, this.#what, this.hint)
   }

@@ -14,7 +14,7 @@ import { Nesting, StructureScanner } from './structure.ts'
  */
 export type Format = 'lines' | 'document' | 'line'
 
-/** Detects the format of a text from its first non-blank byte on; undefined if more text is needed. */
+/** Detects the format of a text, ignoring blanks before it; undefined if it takes more text and `isWhole` is false. */
 export function detectFormat(text: Buffer, isWhole: boolean): Format | undefined {
   const first = firstByte(text, isWhole)
   if (first === undefined) return undefined
@@ -66,7 +66,7 @@ export function endsWithBatchKey(text: Buffer): boolean {
   return /(?<!\\)"batch"\s*:\s*$/.test(text.toString('latin1', Math.max(0, text.length - 64)))
 }
 
-/** In a `broken` object, a string does not end on its line. */
+/** `broken`: a string in the object does not end on its line. */
 type ObjectScan =
   { readonly kind: 'batch' | 'open' | 'broken' } | { readonly kind: 'closed'; readonly end: number }
 

@@ -34,12 +34,12 @@ export function skipBlank(bytes: Buffer, from = 0): number {
   }
 }
 
-/** Whether the bytes may be the beginning of a byte order mark. An empty text may be one too. */
+/** Whether the bytes may be an incomplete byte order mark. True for no bytes. */
 export function mayBecomeMark(bytes: Buffer): boolean {
   return bytes.length < byteOrderMark.length && byteOrderMark.indexOf(bytes) === 0
 }
 
-/** Returns the text without blanks at both ends. */
+/** Removes white space from both ends, and byte order marks from the beginning. */
 export function trimBlank(bytes: Buffer): Buffer {
   const start = skipBlank(bytes)
   let end = bytes.length

@@ -37,9 +37,7 @@ export class LineReader {
     return this.#held.keptBytes
   }
 
-  /**
-   * Adds the rows that the chunk completes. Returns the number of bytes read, which is all unless the reader closes.
-   */
+  /** Adds the rows that the chunk completes. Returns how many bytes it read: all, unless the reader closes. */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {

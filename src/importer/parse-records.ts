@@ -14,9 +14,7 @@ export interface RecordRange {
   readonly end: number
 }
 
-/**
- * Parses adjacent records: at once if all are valid, otherwise one by one, so that invalid ones don't affect others.
- */
+/** Parses adjacent records together, or one by one if one of them is invalid, so that it doesn't affect the others. */
 export function parseRecords(
   text: Buffer,
   ranges: readonly RecordRange[],
@@ -29,7 +27,7 @@ export function parseRecords(
     const records = isUtf8(together) ? cellsOf(together, delimiter) : []
     if (records.length === ranges.length) return records.map((cells) => ({ kind: 'cells', cells }))
   } catch {
-    // One of them is invalid.
+    // One of the records is invalid.
   }
   return ranges.map(({ start, end }) => parseRecord(text.subarray(start, end), delimiter))
 }

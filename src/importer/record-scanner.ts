@@ -26,9 +26,7 @@ export class RecordScanner {
     for (const byte of delimiters) this.#isDelimiter[byte] = 1
   }
 
-  /**
-   * Returns the index of the record's line feed in the chunk, or the chunk's length. Pass every byte once, in order.
-   */
+  /** Returns the index of the line feed that ends the record, or the chunk's length. Pass every byte once, in order. */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0

@@ -13,7 +13,7 @@ import { countLines, skipBlank, trimBlank } from './json-bytes.ts'
 /** A row that is a JSON object, though not necessarily a valid call. */
 export interface GoodRow {
   readonly kind: 'row'
-  /** The line of the inflated text on which the row begins, from 1. */
+  /** The line of the uncompressed text on which the row begins, from 1. */
   readonly line: number
   /** The value of the row, with the context and integrations of its batch merged into it. */
   readonly value: JsonObject
@@ -21,10 +21,10 @@ export interface GoodRow {
   readonly bytes: number
 }
 
-/** `invalid_json`, `not_an_object` or `event_too_large`; for the common fields of a batch also `wrong_type`. */
+/** An invalid row: `invalid_json`, `not_an_object`, `event_too_large`, or `wrong_type` for the context of a batch. */
 export interface BadRow extends Rejection {
   readonly kind: 'bad'
-  /** The line of the inflated text on which the row begins, from 1. */
+  /** The line of the uncompressed text on which the row begins, from 1. */
   readonly line: number
 }
 
@@ -47,7 +47,7 @@ interface TableHeader {
 /** In CSV, the header comes first, and the values of a good row are strings. JSON has no header. */
 export type TableRow = TableHeader | GoodRow | BadTableRow
 
-/** Makes a bad row. */
+/** Makes a bad row whose type has this code. */
 export function badRow<Code extends BadTableRow['code']>(
   line: number,
   code: Code,
@@ -93,7 +93,7 @@ type ParsedJson =
 
 const replacementCharacter = '\ufffd'
 
-/** Parses JSON in UTF-8. */
+/** Parses bytes as JSON in UTF-8. Never throws. */
 export function parseJson(text: Buffer): ParsedJson {
   const json = text.toString('utf8')
   // Decoding replaces invalid bytes with this character, but valid text may contain it too.

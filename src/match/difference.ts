@@ -6,20 +6,18 @@ import type { Subject } from './subject.ts'
 
 /** A term of a match compared with a request. All strings are safe to print on one line. */
 export interface DifferenceRow {
-  /** The field of the term. */
   readonly field: string
   /** The expected value, such as `>10`, `track or page`, `not valid`, `absent`. */
   readonly expected: string
   /** The request's value in the match language; `absent` if the request has no value. */
   readonly received: string
-  /** Whether the term holds. */
   readonly holds: boolean
 }
 
 /** Maximum length of a string in a row. */
 const charactersMax = 200
 
-/** Compares a match with a request, term by term. */
+/** Compares a match with a request. Returns a row for each term, in the order of the match. */
 export function difference(match: Match, subject: Subject): readonly DifferenceRow[] {
   return match.terms.map((term) => ({
     field: shortText(fieldLabel(term.field), charactersMax),
@@ -67,7 +65,7 @@ export function differenceText(rows: readonly DifferenceRow[], width = 80): stri
   const fieldWidth = Math.min(widest(lines, 'field'), Math.floor(room / 3))
   const expectedWidth = Math.min(
     widest(lines, 'expected'),
-    // Use more than half of the width if the other column leaves it free.
+    // This column may use the part of the other half that "received" doesn't need.
     Math.max(room - fieldWidth - widest(lines, 'received'), Math.floor((room - fieldWidth) / 2)),
   )
   const receivedWidth = room - fieldWidth - expectedWidth

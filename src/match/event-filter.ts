@@ -31,9 +31,9 @@ const advice =
   'An event has type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has and words.'
 const bodyAdvice = `Write body.<key> with one of ${eventKeys.join(', ')}.`
 
-/** Selects events or calls by a match. */
+/** A match that selects events, for example those that a destination takes. */
 export class EventFilter {
-  /** The filter as text in the match language. */
+  /** The filter in the match language, normalised. */
   readonly text: string
   readonly #match: Match
 
@@ -62,7 +62,7 @@ export class EventFilter {
   }
 }
 
-/** Makes the subject of a match. The values of fields that only a request has are never read. */
+/** Makes the subject of a match. No term reads its other fields, because {@link checkTerm} refuses such terms. */
 function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
   const body = event as JsonObject
   return { body, signature: 'unchecked', status: null, path: '', bytes: 0, atMs: 0 }

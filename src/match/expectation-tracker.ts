@@ -5,13 +5,13 @@ import { nearness } from './nearness.ts'
 import type { Subject } from './subject.ts'
 
 /**
- * The state of an expectation during the wait: `missing` if a required request is missing and may still arrive,
- * `satisfied` if none is missing but too many may still arrive, `decided` if further requests change nothing.
+ * The state of an expectation during the wait: `missing` if a required request may still arrive, `satisfied` if enough
+ * have arrived but too many still may, `decided` if further requests change nothing.
  */
 export type ExpectationState = 'missing' | 'satisfied' | 'decided'
 
 /**
- * Counts the requests that match one expectation. Keeps at most two requests.
+ * Counts the requests that match one expectation. Keeps only two of them: the nearest and the first surplus one.
  *
  * ```ts
  * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)
@@ -22,7 +22,7 @@ export type ExpectationState = 'missing' | 'satisfied' | 'decided'
  */
 export class ExpectationTracker<Candidate extends Subject = Subject> {
   readonly expectation: Expectation
-  /** The last moment at which requests count, in milliseconds since 1970; Infinity without `within`. */
+  /** Requests that arrive later don't count. In milliseconds since 1970; Infinity without `within`. */
   readonly deadlineMs: number
   #matched = 0
   #others = 0
@@ -41,22 +41,22 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return this.#matched
   }
 
-  /** The number of requests that did not match, or not in time. */
+  /** The number of requests that did not match, or matched too late. */
   get others(): number {
     return this.#others
   }
 
-  /** The first request that matched above the maximum count. */
+  /** The first request that matched beyond the maximum count. */
   get surplus(): Candidate | undefined {
     return this.#surplus
   }
 
-  /** The request that comes nearest to the match without counting: the first that was too late, or else the most similar. */
+  /** The most similar of the requests that did not count; the first that matched too late, if there is one. */
   get nearest(): Candidate | undefined {
     return this.#nearest
   }
 
-  /** Counts a request if it matches and its `atMs` is in time, even if the deadline has passed meanwhile. */
+  /** Counts a request if it matches and arrived in time. It may be observed after the deadline. */
   observe(subject: Candidate): void {
     const { match, count } = this.expectation
     const isMatch = match.test(subject)
@@ -73,7 +73,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     this.#nearness = near
   }
 
-  /** Returns the state at a moment. First observe all requests that arrived before that moment. */
+  /** Returns the state at this time. First observe all requests that arrived earlier. */
   stateAt(nowMs: number): ExpectationState {
     const { atMost } = this.expectation.count
     if (nowMs > this.deadlineMs || this.#matched > atMost) return 'decided'
@@ -94,38 +94,37 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   }
 }
 
-/** A numbered request. */
+/** A request with the number under which reports name it. */
 export interface NumberedSubject extends Subject {
-  /** The number of the request, counting from 1. */
+  /** Counted from 1. */
   readonly seq: number
 }
 
-/** The result of an expectation. */
+/** Whether an expectation was met, with the counts, and the reason if it was not. */
 export interface ExpectationResult<Candidate extends NumberedSubject = NumberedSubject> {
-  /** The expectation as a text in the match language. */
+  /** The expectation in the match language. */
   readonly text: string
-  /** Whether the expectation was met. */
   readonly state: 'met' | 'unmet'
   /** The number of requests that matched in time. */
   readonly matched: number
   /** The expected and the actual count: `expected exactly 3, got 2, and 1 too late`. */
   readonly account: string
-  /** Why the expectation was not met, with the request that shows it best; undefined if it was met. */
+  /** Why the expectation was not met; undefined if it was met. */
   readonly shortfall: Shortfall<Candidate> | undefined
 }
 
-/** Why an expectation was not met. */
+/** Why an expectation was not met, with the request that shows it best. */
 export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
   | {
       /** More requests matched than allowed. */
       readonly reason: 'too_many'
-      /** The first request that matched above the maximum. */
+      /** The first request that matched beyond the maximum. */
       readonly surplus: Candidate
     }
   | {
       /** Fewer requests matched in time than required. */
       readonly reason: 'too_few'
-      /** The request that comes nearest to the match without counting; undefined if none comes near. */
+      /** The most similar of the requests that did not count; undefined if none is similar. */
       readonly nearest: Candidate | undefined
       /** Compares the match with the nearest request, term by term; empty if there is no such request. */
       readonly difference: readonly DifferenceRow[]
@@ -133,11 +132,11 @@ export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
       readonly lateMs: number
       /** The number of requests that matched in time. */
       readonly matched: number
-      /** The number of requests that did not match, or not in time. */
+      /** The number of requests that did not match, or matched too late. */
       readonly others: number
     }
 
-/** Returns the result of an expectation whose wait has ended. */
+/** Returns the result of an expectation. Call it after the wait has ended. */
 export function expectationResult<Candidate extends NumberedSubject>(
   tracker: ExpectationTracker<Candidate>,
 ): ExpectationResult<Candidate> {
@@ -161,8 +160,8 @@ function shortfallOf<Candidate extends NumberedSubject>(
 }
 
 /**
- * Explains in words why an expectation was not met, by the request that shows it best. Lines have at most `width` columns.
- * There is no final line break.
+ * Explains in words why an expectation was not met. Lines have at most `width` columns (default 80). There is no final
+ * line break.
  */
 export function shortfallText(shortfall: Shortfall, width?: number): string {
   if (shortfall.reason === 'too_many') {

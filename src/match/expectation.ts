@@ -1,10 +1,8 @@
 import type { Match } from './match.ts'
 
-/** How many requests must match. */
+/** How many requests must match; 0 for no minimum, Infinity for no maximum. */
 export interface CountRange {
-  /** The minimum; 0 for no minimum. */
   readonly atLeast: number
-  /** The maximum; Infinity for no maximum. */
   readonly atMost: number
 }
 
@@ -12,16 +10,16 @@ export interface CountRange {
 export interface Expectation {
   readonly match: Match
   readonly count: CountRange
-  /** How long requests count, from the beginning of the wait; undefined for the whole wait. */
+  /** Only requests within this time from the beginning of the wait count; undefined for the whole wait. */
   readonly withinMs: number | undefined
-  /** The expectation as a text in the match language. */
+  /** The expectation in the match language. */
   readonly text: string
 }
 
-/** The default count. */
+/** The count of an expectation that gives none. */
 export const atLeastOnce: CountRange = Object.freeze({ atLeast: 1, atMost: Infinity })
 
-/** Makes an expectation from a match. */
+/** Makes an expectation, with its text, from a match and a count. */
 export function expectationOf(
   match: Match,
   count: CountRange = atLeastOnce,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/index.ts'
 import type { Subject } from './subject.ts'
 
-/** The fields that have a name in the match language. */
+/** The fields of a request that the match language has a word for, such as `user` for `userId`. */
 export type FieldName =
   | 'type'
   | 'event'
@@ -17,17 +17,17 @@ export type FieldName =
   | 'path'
   | 'bytes'
 
-/** The part of a request that a term reads. A `word` is searched in all texts of the request. */
+/** The part of a request that a term reads: a named field, a member of the body, or for a `word` all texts. */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
   | { readonly kind: 'body'; readonly keys: readonly string[] }
   | { readonly kind: 'word' }
 
-/** Read the named fields. If there are several values, a term holds if one of them matches. */
+/** Read the named fields. A term holds if any of the returned values matches. */
 const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonValue[]>> = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),
-  // An alias can use either key.
+  // The body of an alias has one of these keys, or both with the same value.
   user: ({ body }) => textsIn(body, ['userId', 'User ID']).slice(0, 1),
   anonymous: ({ body }) => textsIn(body, ['anonymousId']),
   previous: ({ body }) => textsIn(body, ['Previous ID', 'previousId']).slice(0, 1),
@@ -51,7 +51,7 @@ export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }
 
-/** Reads the values of a field; none if it is absent. For a word, returns only the type and the names. */
+/** Reads the values of a field; none if it is absent. For a word, returns only type, event and name. */
 export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   switch (field.kind) {
     case 'named':
@@ -90,7 +90,7 @@ function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefi
 /** The members of a body whose names can be written without `body.`. */
 export const bodyRoots: readonly string[] = Object.freeze(['properties', 'traits', 'context'])
 
-/** Writes a field as a text that parses to the same field; empty for a word. */
+/** Writes a field in the match language; empty for a word. */
 export function fieldText(field: Field): string {
   switch (field.kind) {
     case 'named':

@@ -1,6 +1,6 @@
 /**
- * A pattern in which each `*` stands for any number of characters. The array contains the texts between the asterisks,
- * so a pattern without asterisks is one text.
+ * A pattern in which each `*` stands for any number of characters, split at the asterisks. A pattern without asterisks
+ * is one text.
  */
 export type Glob = readonly string[]
 
@@ -23,12 +23,12 @@ export function globMatches(glob: Glob, text: string): boolean {
   return at <= end
 }
 
-/** Text that needs no quotes, if it is not a literal. The first character excludes numbers. */
+/** Text that needs no quotes unless it is one of the {@link literals}. It can't begin like a number. */
 const plain = /^[A-Za-z_/@*][\w\-./@*]*$/
 
 const literals: ReadonlySet<string> = new Set(['true', 'false', 'null'])
 
-/** Writes a glob as a text that parses to the same glob. */
+/** Writes a glob in the match language, in quotes if it needs them. */
 export function globText(glob: Glob): string {
   const bare = glob.join('*')
   const asterisks = glob.length - 1

@@ -1,7 +1,4 @@
-/**
- * The match language, which says which requests are expected, how many and how soon. Also shows how a request differs
- * from a match. Pure.
- */
+/** The match language: which requests are expected, how many and how soon, and how a request differs. Pure. */
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
 export { EventFilter } from './event-filter.ts'
 export {

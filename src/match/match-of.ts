@@ -6,12 +6,11 @@ import { Match, matchLimits, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
 /**
- * Decides whether a value of a body is accepted: if the result is truthy. If the predicate throws, the value is refused.
- * The parameter may have a narrower type.
+ * Accepts a value of a body by returning a truthy result. If it throws, the value is refused. The parameter may have a
+ * narrower type than `JsonValue`.
  */
 export type ValuePredicate = {
-  /** Whether a value is accepted. */
-  // TypeScript allows a narrower parameter in a method, but not in a function.
+  /** A method, because TypeScript allows a narrower parameter in a method, but not in a function. */
   accepts(value: JsonValue): unknown
 }['accepts']
 
@@ -21,7 +20,7 @@ export interface AsymmetricMatcher {
   asymmetricMatch(value: unknown): boolean
 }
 
-/** An expected value of a body. Undefined means that the member must be absent. */
+/** An expected value in a body. `undefined` requires the member to be absent. */
 export type ExpectedValue =
   | string
   | number
@@ -34,7 +33,7 @@ export type ExpectedValue =
   | readonly ExpectedValue[]
   | ExpectedBody
 
-/** An expected body. Members that it does not contain may have any value. */
+/** An expected body. Members that it leaves out may have any value. */
 export interface ExpectedBody {
   readonly [key: string]: ExpectedValue
 }
@@ -57,12 +56,12 @@ export function matchOf(expected: ExpectedBody): Match {
   return new Match(terms, terms.map(textOf).join(' '))
 }
 
-/** Maximum length of a string in a condition. */
+/** Longest string that {@link conditionText} writes. */
 const textCharactersMax = 200
 
 /**
- * Writes the condition that a member of a body has the given value. For an object or a long string, writes the condition
- * that the member is present.
+ * Writes a term that requires a member of a body to have this value. For an object, a list or a long string, the term
+ * only requires the member to be present.
  */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
@@ -72,7 +71,7 @@ export function conditionText(keys: readonly string[], value: JsonValue | undefi
   return isScalar ? `${label}:${JSON.stringify(value)}` : `has:${label}`
 }
 
-/** Maximum length of a predicate's source in a text. */
+/** Maximum length of a predicate's source in the text of a match. */
 const predicateCharactersMax = 80
 
 function textOf({ field, isNegated, tests }: Term): string {
@@ -82,7 +81,7 @@ function textOf({ field, isNegated, tests }: Term): string {
   return isPresence ? `${isNegated ? '-' : ''}has:${label}` : `${label}:${test.text}`
 }
 
-/** Makes one term for each expected value, so that a difference shows which member is wrong. */
+/** Makes one term per expected value, so that a difference shows which member is wrong. */
 function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term[] {
   const entries = Object.entries(expected)
   if (entries.length === 0) return [{ field: field(keys), isNegated: false, tests: [anyObject] }]
@@ -109,7 +108,7 @@ function field(keys: readonly string[]): Field {
   return { kind: 'body', keys }
 }
 
-/** Makes the test of a value. If the value is changed later, the test stays the same. */
+/** Makes the test of a value. Copies the value, so that later changes to it have no effect. */
 function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   checkDepth(keys)
   switch (typeof value) {
@@ -130,7 +129,7 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   }
 }
 
-/** Returns the name of a predicate, or its source if the name is empty or only that of its key. */
+/** Returns the name of a predicate, or its source if it is anonymous. An inline predicate is named like its key. */
 function predicateText(predicate: ValuePredicate, keys: readonly string[]): string {
   if (predicate.name !== '' && predicate.name !== keys.at(-1)) return predicate.name
   const source = Function.prototype.toString.call(predicate)

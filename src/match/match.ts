@@ -3,34 +3,31 @@ import { fieldText, valuesOf, type Field } from './field.ts'
 import { signatureWords, type Subject } from './subject.ts'
 import { valueHolds, type ValueTest } from './value-test.ts'
 
-/** Limits of a match: far above practical use, but low enough that testing a match is fast. */
+/** Limits on a match: far above practical use, but low enough that testing a match is fast. */
 export const matchLimits = Object.freeze({
-  /** Maximum length of the text of a match or an expectation, in UTF-16 units. */
+  /** Maximum length of the text, in UTF-16 units. */
   textMax: 2_000,
   termsMax: 50,
-  /** Maximum number of keys of a field in a text, and of levels in an object. */
+  /** Maximum number of keys in a field such as `context.page.path`, and of levels in an expected object. */
   keysMax: 32,
   /** Maximum count of an expectation. */
   countMax: 1_000_000_000,
 })
 
-/** One condition: a value of the field passes one of the tests. A negated condition is that no value passes any. */
+/** One condition: some value of the field passes one of the tests. Negated: no value passes any. */
 export interface Term {
   readonly field: Field
-  /** Whether the condition is negated. A negated term holds if the field is absent. */
+  /** A negated term also holds if the field is absent. */
   readonly isNegated: boolean
   readonly tests: readonly ValueTest[]
 }
 
-/**
- * A condition on requests: one or more terms that must all hold. `parseMatch` makes a match from text, `matchOf` from an
- * object.
- */
+/** A condition on requests: terms that must all hold. Made by `parseMatch` from text, by `matchOf` from an object. */
 export class Match {
   readonly terms: readonly Term[]
   /**
-   * The match as text in the match language. If the match was made from an object, the text may contain parts that
-   * cannot be parsed.
+   * The match in the match language. If it was made from an object, `parseMatch` may not be able to read parts of the
+   * text, such as the source of a predicate.
    */
   readonly text: string
 
@@ -62,7 +59,7 @@ export function isTypeTerm({ field, isNegated }: Term): boolean {
     : field.kind === 'body' && field.keys.length === 1 && field.keys[0] === 'type'
 }
 
-/** Writes a term as a text that parses to the same term. */
+/** Writes a term in the match language. */
 export function termText({ field, isNegated, tests }: Term): string {
   const sign = isNegated ? '-' : ''
   if (tests.some(({ kind }) => kind === 'present')) return `${sign}has:${fieldText(field)}`
@@ -70,7 +67,7 @@ export function termText({ field, isNegated, tests }: Term): string {
   return field.kind === 'word' ? `${sign}${values}` : `${sign}${fieldText(field)}:${values}`
 }
 
-/** Whether a text of a request contains a word. The word `*` is in every webhook. */
+/** Whether any text of a request contains a word. `*` holds for every request with a body. */
 function wordHolds(test: ValueTest, subject: Subject): boolean {
   if (test.text === '*') return subject.body !== null
   for (const text of textsOf(subject)) if (valueHolds(test, text)) return true
@@ -79,7 +76,7 @@ function wordHolds(test: ValueTest, subject: Subject): boolean {
 
 /** Yields the texts that a person may search for: those in the body, and those that a list of requests shows. */
 function* textsOf({ body, signature, status, reason, forward }: Subject): Generator<string> {
-  // Skip the keys of the body itself, because they are the same in all bodies.
+  // Skip the top-level keys, because they are the same in all bodies.
   for (const value of Object.values(body ?? {}) as readonly JsonValue[]) yield* textsIn(value)
   if (reason === undefined) return
   if (body === null) yield 'no webhook'

@@ -4,12 +4,12 @@ import { isTypeTerm, termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 import type { ValueTest } from './value-test.ts'
 
-/** Maximum characters at each end of two texts to compare. */
+/** How many characters to compare at each end of two texts. */
 const comparedMax = 200
 
 /**
- * Measures how near a request comes to a match. The right type counts more than everything else together, then each term
- * that holds, then the similarity of wrong values. An absent value adds nothing.
+ * Scores how similar a request is to a match. The right type counts more than everything else together. Each other term
+ * adds 1 if it holds, and less for a wrong value the less similar it is. An absent value adds nothing.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = 0
@@ -29,7 +29,7 @@ function termNearness(term: Term, subject: Subject): number {
   return values.length === 0 ? 0 : 0.2 + 0.7 * Math.max(...likenesses)
 }
 
-/** Measures how similar an expected text and a value are, from 0 to 1; 0 if the value or the test is not a text. */
+/** Scores the similarity of an expected text and a value from 0 to 1; 0 if the value or the test is not a text. */
 function likeness(test: ValueTest, value: JsonValue): number {
   const expected = expectedTextOf(test)
   if (expected === undefined || typeof value !== 'string') return 0

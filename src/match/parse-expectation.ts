@@ -13,8 +13,8 @@ import type { Scanner } from './scanner.ts'
  * - `never`: not once; `x0` means the same
  * - `within 2s`: only requests in the first two seconds of the wait count
  *
- * With a maximum count, as in `x3` and `never`, an expectation is met only when the wait or its `within` ends, because
- * one more request may arrive until then. It fails as soon as too many requests have arrived.
+ * An expectation with a maximum, such as `x3` or `never`, is met only when the wait or its `within` ends, because one
+ * more request may arrive until then. It fails as soon as too many requests have arrived.
  *
  * @throws MatchError with the wrong characters and what is accepted there
  */

@@ -49,11 +49,11 @@ export function parseMatch(text: string): Match {
 interface TermReading {
   /** Called with each term and its offset; throws to refuse the term. */
   readonly check?: (term: Term, offset: number, scanner: Scanner) => void
-  /** Reads a count or a time; refused by default. */
+  /** Reads a count or a time, such as `x3` or `within 2s`. By default, these are refused. */
   readonly readSuffix?: (scanner: Scanner) => void
 }
 
-/** Reads a match as {@link parseMatch} does, and what an expectation adds to it. */
+/** Reads a match as {@link parseMatch} does. The caller may check each term, and read a count and a time. */
 export function readMatch(
   text: string,
   { check, readSuffix = refuseSuffix }: TermReading = {},
@@ -95,7 +95,7 @@ function refuseSuffix(scanner: Scanner): never {
   )
 }
 
-/** Whether a word is a count or a time of an expectation. */
+/** Whether a word begins the count or the time of an expectation. */
 function isSuffix(word: string): boolean {
   return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
 }
@@ -156,7 +156,7 @@ function readKnownCondition(written: WrittenField, scanner: Scanner): Condition 
   return { field, tests: readValues(scanner, field) }
 }
 
-/** Whether a field is the whole body, or a member that is always an object. Such a field has no value to compare. */
+/** Whether a field is always an object: the whole body, or `properties`, `traits` or `context`. */
 function isPart(field: Field): field is Extract<Field, { readonly kind: 'body' }> {
   if (field.kind !== 'body') return false
   const [first, ...inner] = field.keys

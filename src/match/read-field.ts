@@ -23,7 +23,7 @@ const otherRoots: ReadonlyMap<string, string> = new Map([['props', 'properties']
 /** The names that are accepted before a colon, in words. */
 export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, larger, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
 
-/** Reads the keys of a field. Without a colon after them, they are a word. */
+/** Reads the keys of a field. If no colon follows, the text was a word instead. */
 export function readKeys(scanner: Scanner): WrittenField {
   const offset = scanner.at
   const keys = [scanner.read(/[.:,"]/)]

@@ -5,7 +5,7 @@ import type { Scanner, Written } from './scanner.ts'
 import { signatureVerdicts, signatureWords } from './subject.ts'
 import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
 
-/** A value and the operator before it. The operator is empty for `=`, and for a value without an operator. */
+/** A value and the operator before it; empty for `=` or no operator. */
 interface WrittenValue extends Written {
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }
@@ -14,9 +14,9 @@ interface NumberKind {
   readonly kind: 'number'
   /** Reads one number; undefined for any other text. */
   readonly parse: (text: string) => number | undefined
-  /** Reads the name of a range, such as `5xx`; undefined for fields without named ranges. */
+  /** Reads the name of a range, such as `5xx`. */
   readonly parseClass?: (text: string) => NumberRange | undefined
-  /** The accepted values, in words. */
+  /** A sentence about the accepted values, for errors. */
   readonly accepted: string
 }
 
@@ -32,7 +32,7 @@ type ValueKind =
   | {
       readonly kind: 'name'
       readonly names: readonly string[]
-      /** The names that other words stand for. */
+      /** Maps other accepted words to names. */
       readonly synonyms?: ReadonlyMap<string, string>
     }
 
@@ -165,7 +165,7 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   return textTest(value, scanner)
 }
 
-/** Makes the test for a number or a range of numbers; undefined for any other text. */
+/** Makes the test for a number or a range; undefined for any other text. */
 function numberTest(
   value: WrittenValue,
   { parse, parseClass }: NumberKind,

@@ -2,8 +2,8 @@ import { caretExcerpt, SettingError, type Stretch } from '../model/index.ts'
 import type { Glob } from './glob.ts'
 
 /**
- * Thrown for the text of an invalid match or expectation: `code` is `invalid_setting`, `setting` is `match`. The
- * message has the position of the mistake. The hint says what is accepted there, and ends with the excerpt.
+ * Thrown for an invalid match or expectation, with the `code` `invalid_setting` and the `setting` `match`. The message
+ * has the position of the mistake. The hint says what is accepted there, and ends with the excerpt.
  */
 export class MatchError extends SettingError {
   override readonly name: string = 'MatchError'
@@ -33,7 +33,7 @@ interface MatchProblem extends Stretch {
   readonly advice: string
 }
 
-/** A text as it was written, without its quotes and backslashes. */
+/** A text that was read, without its quotes and backslashes. */
 export interface Written extends Stretch {
   /** The text, split at the asterisks that stand for any characters. */
   readonly glob: Glob
@@ -108,7 +108,7 @@ export class Scanner {
     return { glob, text: glob.join('*'), isQuoted, offset, length: this.#at - offset }
   }
 
-  /** Throws a MatchError about a part of the text. */
+  /** Throws a MatchError that marks a part of the text. */
   fail({ offset, length }: Stretch, problem: string, advice: string): never {
     throw new MatchError({ text: this.#text, offset, length, problem, advice })
   }

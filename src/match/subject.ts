@@ -21,11 +21,11 @@ export interface Subject {
   /** The parsed body; null if the request is not a webhook. */
   readonly body: JsonObject | null
   readonly signature: SignatureVerdict
-  /** The status of the answer; null if there was no answer. */
+  /** The status of the receiver's answer; null without an answer. */
   readonly status: number | null
-  /** The path with its query, as it was sent. */
+  /** The path with its query, as sent. */
   readonly path: string
-  /** The number of bytes of the body. */
+  /** Size of the body. */
   readonly bytes: number
   /** When the request arrived, in milliseconds since 1970. */
   readonly atMs: number

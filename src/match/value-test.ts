@@ -65,7 +65,7 @@ function globHolds(glob: Glob, value: JsonValue): boolean {
   return globMatches(glob, String(value))
 }
 
-/** Compares numbers. For large ones, compares the digits of a string, because parsing rounds numbers above 2^53. */
+/** Compares numbers. Compares a large number in a string by its digits, because parsing rounds above 2^53. */
 function numberHolds(
   { value: expected, text }: { readonly value: number; readonly text: string },
   value: JsonValue,

@@ -31,7 +31,7 @@ export interface Rejection {
   readonly message: string
 }
 
-/** The result of checking a call. */
+/** A valid call and its type, or the reason to refuse it. */
 export type CallCheck =
   | { readonly kind: 'valid'; readonly type: CallType; readonly call: JsonObject }
   | ({ readonly kind: 'invalid' } & Rejection)

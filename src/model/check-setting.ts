@@ -3,7 +3,7 @@ import { SettingError } from './error.ts'
 import { nearestName } from './nearest-name.ts'
 import { parseUrl } from './parse-url.ts'
 
-/** Checks a whole number against the range that its setting accepts. Throws SettingError. */
+/** Returns the value if it is a whole number in the range of the setting. Otherwise throws SettingError. */
 export function checkWholeNumber(
   setting: string,
   value: unknown,

@@ -17,27 +17,21 @@ export type RequestVerdict = 'success' | 'retry' | 'final'
 
 /** One request of an attempt, as the delivery log shows it. */
 export interface RequestRecord {
-  /** The destination of the delivery. */
   readonly destinationId: string
   /** Identifies the delivery within its destination. */
   readonly deliveryId: number
-  /** The event that was sent. */
   readonly messageId: string
-  /** The URL of the request. */
   readonly url: string
-  /** Why the request was made. */
   readonly lane: Lane
   /** The attempt that the request belongs to, from 1. */
   readonly attempt: number
   /** When the request started, in milliseconds since 1970. */
   readonly atMs: number
-  /** How the request ended. */
   readonly outcome: RequestVerdict
   /** The answer's status; null when there was none. */
   readonly status: number | null
   /** Why the request failed, such as `timeout` or `DEPTH_ZERO_SELF_SIGNED_CERT`; null on success. */
   readonly error: string | null
-  /** How long the request took, in milliseconds. */
   readonly durationMs: number
   /** The first 4 KB of the answer's body; empty when there was none. */
   readonly excerpt: string
@@ -45,9 +39,7 @@ export interface RequestRecord {
 
 /** A change in the state of an endpoint's circuit breaker. */
 export interface EndpointChange {
-  /** The destination's id. */
   readonly destinationId: string
-  /** The endpoint. */
   readonly url: string
   /**
    * `open`: the endpoint gets no requests until a probe. `recovering`: a probe succeeded, and the number of
@@ -66,7 +58,7 @@ export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 /** The recorded error of a delivery that an operator discarded. */
 export const discardedReason = 'discarded'
 
-/** The final states of deliveries that are given up. */
+/** The final state of a delivery, by the reason why it was given up. */
 export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>> = Object.freeze({
   window_over: 'expired',
   abandoned: 'expired',
@@ -75,25 +67,17 @@ export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>
 
 /** Deliveries of one destination that the store gave up. */
 export interface GivenUpDeliveries {
-  /** The destination's id. */
   readonly destinationId: string
-  /** Why the deliveries ended. */
   readonly reason: GivenUpReason
-  /** The number of deliveries. */
   readonly deliveries: number
 }
 
 /** A delivery that ended. */
 export interface SettledDelivery {
-  /** The event. */
   readonly messageId: string
-  /** The type of the event. */
   readonly type: EventType
-  /** The destination's id. */
   readonly destinationId: string
-  /** Its final state. */
   readonly state: Exclude<DeliveryState, 'pending' | 'leased'>
-  /** The number of attempts. */
   readonly attempts: number
   /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number

@@ -24,7 +24,7 @@ export type ErrorCode =
   | 'sync_running'
   | 'expectation_unmet'
 
-/** Details of an {@link EvrouteError}. */
+/** What an {@link EvrouteError} says. */
 export interface ErrorDetails {
   /** The stable name that programs compare. */
   readonly code: ErrorCode

@@ -16,7 +16,6 @@ export function isEventType(value: unknown): value is EventType {
 export interface AnalyticsEvent {
   /** Identifies the event. Together with the source, it is the deduplication key. */
   readonly messageId: string
-  /** The type of the event. */
   readonly type: EventType
   /** The source that sent the event. */
   readonly sourceId: string

@@ -1,4 +1,4 @@
-/** Events, deliveries, limits and errors: types and pure functions that every room uses. */
+/** Events, deliveries, limits and errors: types and pure functions that all other code uses. */
 export * from './call.ts'
 export * from './check-call.ts'
 export * from './check-setting.ts'

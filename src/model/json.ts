@@ -28,9 +28,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, counting itself. Stops at the limit.
- */
+/** Whether a parsed value nests more than `levelsMax` objects and arrays, counting itself. Stops at the limit. */
 export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return (
@@ -69,7 +67,7 @@ export function printableJson(json: string): string {
   )
 }
 
-/** Writes a record as a line of NDJSON that is safe to print. */
+/** Writes a record as a line of NDJSON that is safe to print, with the version of the format as `v`. */
 export function recordLine(record: Readonly<Record<string, unknown>>): string {
   return `${printableJson(JSON.stringify({ v: 1, ...record }))}\n`
 }

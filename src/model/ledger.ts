@@ -48,7 +48,7 @@ export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): Deliver
   return run
 }
 
-/** The counts that every event-moving command prints. They must balance. */
+/** The counts that every command that moves events prints. They must balance. */
 export interface Ledger extends DeliveryLedger {
   /** Rows or calls that were read. */
   readonly read: number

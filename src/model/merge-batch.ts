@@ -1,10 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 
-/** Fields of a batch that apply to all of its calls. */
+/** The context and integrations of a batch, which are defaults for those of its calls. */
 export interface BatchDefaults {
-  /** Defaults for the context of each call. */
   readonly context?: JsonObject
-  /** Defaults for the integrations of each call. */
   readonly integrations?: JsonObject
 }
 

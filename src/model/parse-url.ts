@@ -1,6 +1,6 @@
 /**
- * Reads a URL; undefined if the text is not a URL. On Node 20, an optimised `URL.canParse` refuses every URL with a
- * Latin-1 letter beyond ASCII, such as `ü`.
+ * Reads a URL; undefined if the text is not one. Don't use `URL.canParse` instead: once Node 20 has optimised it, it
+ * refuses URLs with a Latin-1 letter beyond ASCII, such as `ü`.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

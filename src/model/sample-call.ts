@@ -40,9 +40,7 @@ const samples: Readonly<Record<CallType, JsonObject>> = {
   alias: { previousId: 'anonymous_sample', userId: 'u_sample' },
 }
 
-/**
- * Returns the sample call of the given type. For `delete`, returns a request to delete the user of the other samples.
- */
+/** Returns a sample call; for `delete`, a request to delete the user of the other samples. */
 export function sampleCall(type: EventType): JsonObject {
   return type === 'delete' ? { type, userId: 'u_sample' } : { type, ...samples[type] }
 }

@@ -2,7 +2,6 @@ import type { JsonObject } from './json.ts'
 
 /** Fields of the bodies of all calls except alias. */
 export interface CallBody {
-  /** Always 1. */
   readonly version: 1
   /** The user's id; absent if the call has none. */
   readonly userId?: string
@@ -18,7 +17,6 @@ export interface CallBody {
 
 /** The webhook of an identify call. */
 export interface IdentifyBody extends CallBody {
-  /** The type of the call. */
   readonly type: 'identify'
   /** Attributes of the user. */
   readonly traits?: JsonObject
@@ -26,7 +24,6 @@ export interface IdentifyBody extends CallBody {
 
 /** The webhook of a track call. */
 export interface TrackBody extends CallBody {
-  /** The type of the call. */
   readonly type: 'track'
   /** The name of what happened. */
   readonly event: string
@@ -36,7 +33,6 @@ export interface TrackBody extends CallBody {
 
 /** The webhook of a page or screen call. */
 export interface PageBody extends CallBody {
-  /** The type of the call. */
   readonly type: 'page' | 'screen'
   /** The page's or screen's name. */
   readonly name?: string
@@ -48,7 +44,6 @@ export interface PageBody extends CallBody {
 
 /** The webhook of a group call. */
 export interface GroupBody extends CallBody {
-  /** The type of the call. */
   readonly type: 'group'
   /** The group's id. */
   readonly groupId: string
@@ -58,7 +53,6 @@ export interface GroupBody extends CallBody {
 
 /** The webhook of an alias call. Its keys are spelled as in the specification, in camel case, or both ways. */
 export interface AliasBody extends Omit<CallBody, 'userId' | 'anonymousId'> {
-  /** The type of the call. */
   readonly type: 'alias'
   /** The previous identifier. */
   readonly 'Previous ID'?: string
@@ -72,7 +66,6 @@ export interface AliasBody extends Omit<CallBody, 'userId' | 'anonymousId'> {
 
 /** The notification about a deletion request: these three fields and nothing else. */
 export interface DeleteBody {
-  /** The type of the notification. */
   readonly type: 'delete'
   /** The id of the user to delete. */
   readonly userId: string

@@ -47,7 +47,7 @@ export interface RejectedCall {
 /** The wait in `Retry-After` while the store is failing or behind. */
 export const tryLaterMs = 5_000
 
-/** Makes a refusal. */
+/** Makes a refusal. `retryAfterMs` becomes the header `Retry-After`, in seconds. */
 export function refuse(code: RefusalCode, message: string, retryAfterMs?: number): Refusal {
   const refusal: Refusal = { kind: 'refused', code, message }
   return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs }

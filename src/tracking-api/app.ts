@@ -61,7 +61,7 @@ interface Route {
 
 /**
  * The tracking API, to which clients of Segment's protocol post their calls. The status 200 means that the calls are
- * stored. A pixel is always answered with an image.
+ * stored. The answer to a pixel request is always an image.
  */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
   const app = express()

@@ -27,8 +27,8 @@ export interface TrackingRequest {
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
 /**
- * The facts that an answer needs while its calls are being stored. Without their content, which must not stay in
- * memory.
+ * What the answer needs to know about calls that are being stored. Their content is left out, because it must not stay
+ * in memory.
  */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
@@ -54,8 +54,9 @@ export class Collector {
   }
 
   /**
-   * Answers a request with calls; undefined if the client has disconnected. Never rejects. Doesn't read the body
-   * while the queue is full, or if the headers contain a write key that is unknown, disabled or over its rate limit.
+   * Accepts the calls of a request, and returns its answer; undefined if the client has disconnected. Never rejects.
+   * Doesn't read the body while the queue is full, or if the headers contain a write key that is unknown, disabled or
+   * over its rate limit.
    */
   async collect(request: TrackingRequest): Promise<HttpAnswer | undefined> {
     const early = this.#earlyAdmission(request.headers)

@@ -18,7 +18,7 @@ export interface TrackingSource {
   readonly type?: SourceType | undefined
 }
 
-/** Options of the tracking API. */
+/** How the tracking API finds sources, stores calls and sees clients. */
 export interface TrackingApiOptions {
   /** Finds the source of a write key, in a time that reveals nothing about the key. Called for every request. */
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined
@@ -36,7 +36,7 @@ export interface TrackingApiOptions {
   readonly keepsTraceparent?: boolean
 }
 
-/** A number of calls from one source that had the same outcome. */
+/** How many calls of one source had the same outcome. */
 export interface CountedCalls {
   readonly sourceId: string
   /** Their outcome in the store, or why they were rejected. */
@@ -53,7 +53,7 @@ export interface RefusedRequest {
 
 /** Observes the tracking API, for metrics. Its methods must not throw. */
 export interface TrackingObserver {
-  /** Called for accepted and rejected calls. */
+  /** Called for each outcome of a request's calls. */
   calls(counted: CountedCalls): void
   /** Called with the first 20 rejected calls of a request. */
   rejected(sourceId: string, calls: readonly RejectedCall[]): void

@@ -40,7 +40,7 @@ export class RateLimits {
     return perSecond === undefined ? 0 : waitMsOf(this.#filled(id, perSecond), perSecond)
   }
 
-  /** Returns the tokens of calls that could not be stored, because the client will send them again. */
+  /** Gives back the tokens of calls that could not be stored, because the client will send them again. */
   giveBack({ id }: LimitedSource, count: number): void {
     const bucket = this.#buckets.get(id)
     if (bucket !== undefined) bucket.tokens += count

@@ -13,7 +13,7 @@ import { refuse, type Refusal } from './answer.ts'
 export type Expected =
   { readonly kind: 'batch' } | { readonly kind: 'call'; readonly type: CallType | (string & {}) }
 
-/** The calls of a request. */
+/** The calls of a request, and the fields that their batch adds to each. */
 export interface Calls {
   readonly kind: 'calls'
   readonly calls: readonly unknown[]

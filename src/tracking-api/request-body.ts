@@ -14,7 +14,6 @@ import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from 
 interface BodyMeans {
   readonly clock: Clock
   readonly share: FairShare
-  /** Spreads the parsing of bodies over turns of the event loop. */
   readonly turns: BodyTurns
 }
 

@@ -265,7 +265,7 @@ const refusing: readonly WrongHandler[] = [
     given: 'never answers wrong signatures',
     handle: (request) => (correct(request) === 200 ? 200 : 'hang'),
     code: 'hangs',
-    message: /does not answer wrong signatures/,
+    message: /sends no answer to wrong signatures/,
     cases: ['wrong-secret', 'altered-byte'],
   },
   {
