@@ -18,6 +18,7 @@ export type Reaction =
 
 /** One webhook of a check, and the handler's reaction. */
 export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected' | 'type'> {
+  /** How the handler reacted. */
   readonly reaction: Reaction
   /** Whether the reaction is that of a correct handler. */
   readonly isRight: boolean

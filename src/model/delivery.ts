@@ -12,7 +12,7 @@ export type Lane = 'first' | 'retry' | 'manual'
 /** All lanes, in the order in which they take turns. */
 export const lanes: readonly Lane[] = Object.freeze(['first', 'manual', 'retry'] as const)
 
-/** How a request ended. After `retry`, another request may succeed. After `final`, a retry cannot help. */
+/** How a request ended, as {@link RequestRecord} explains. */
 export type RequestVerdict = 'success' | 'retry' | 'final'
 
 /** One request of an attempt, as the delivery log shows it. */
@@ -27,11 +27,13 @@ export interface RequestRecord {
   readonly attempt: number
   /** When the request started, in milliseconds since 1970. */
   readonly atMs: number
+  /** After `retry`, another request may succeed. After `final`, a retry cannot help. */
   readonly outcome: RequestVerdict
   /** The answer's status; null when there was none. */
   readonly status: number | null
   /** Why the request failed, such as `timeout` or `DEPTH_ZERO_SELF_SIGNED_CERT`; null on success. */
   readonly error: string | null
+  /** How long the request took. */
   readonly durationMs: number
   /** The first 4 KB of the answer's body; empty when there was none. */
   readonly excerpt: string
