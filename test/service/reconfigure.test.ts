@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { signBody } from '../../src/webhook/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -7,6 +8,7 @@ import {
   configurationOf,
   documentFor,
   manualClock,
+  secret,
   startService,
   token,
 } from './running-service.ts'
@@ -29,6 +31,20 @@ describe('a reloaded configuration', () => {
       status: 403,
       body: { code: 'source_disabled' },
     })
+  })
+
+  test('signs also the retries of earlier deliveries with the new secret', async () => {
+    const clock = manualClock()
+    const endpoint = await TestEndpoint.start(() => (endpoint.requests.length === 1 ? 503 : 200))
+    const { track, reconfigure, settled } = await startService(documentFor(endpoint), clock)
+    await track('m_1')
+    await endpoint.received(1)
+    await reconfigure(documentFor(endpoint, { destination: { sharedSecret: 'the next secret' } }))
+    while (settled.length === 0) await clock.advance(20_000)
+    const signedWith = endpoint.requests.map(({ body, headers }) =>
+      [secret, 'the next secret'].find((key) => signBody(body, key) === headers['x-signature']),
+    )
+    expect(signedWith).toEqual([secret, 'the next secret'])
   })
 
   test('loses no delivery in progress, whatever happens to its destination', async () => {
