@@ -30,6 +30,7 @@ export interface MoveRequest {
   readonly signal: AbortSignal
   /** Makes an id for the store, which the file and the database record. */
   readonly newId: () => string
+  /** Returns the time, in milliseconds since 1970. */
   readonly nowMs: () => number
   /** Called after every statement. */
   readonly progress: (progress: MoveProgress) => void

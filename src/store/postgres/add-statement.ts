@@ -9,9 +9,9 @@ import type { LeaseTerm } from './leases.ts'
 import { holdGate } from './dialect.ts'
 
 /**
- * A row of the result. An event is `fresh` or `suppressed`; its position counts the events of the batch. A
- * delivery is `leased`, or `refused` because the backlog of its destination is full; its position counts all
- * deliveries of the batch. Positions begin at 1.
+ * A row of the result. An event is `fresh` or `suppressed`; its position is among the batch's events. A delivery
+ * is `leased`, or `refused` because its destination's backlog is full; its position is among all deliveries of
+ * the batch. Positions begin at 1.
  */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
@@ -28,14 +28,14 @@ interface BatchDelivery {
   readonly bodyPosition: number
 }
 
-/** A body of an event. Deliveries of the event with the same body share it. */
+/** A body, which the deliveries of an event with the same body share. */
 interface BatchBody {
   readonly eventPosition: number
   readonly body: string
   uses: number
 }
 
-/** A statement, and the deliveries to which the positions in its result refer. */
+/** A statement that adds a batch, and the batch's deliveries by position. */
 interface AddQuery extends Query {
   readonly deliveries: readonly BatchDelivery[]
 }
@@ -85,8 +85,8 @@ const isDropped = (userId: string): string =>
 const suppressed = `type <> 'delete' AND (${isDropped('user_id')} OR ${isDropped('previous_id')})`
 
 /**
- * The ids of the deliveries follow `$3`. If `$3` is null, they come from the sequence. The ids of the bodies are in
- * an array: the planner underestimates their number, and would compare each delivery with every body.
+ * Delivery ids follow `$3`, or come from the sequence if `$3` is null. Body ids are an array, because the planner
+ * underestimates how many rows they are, and would compare each delivery with every body.
  */
 const stored = `
   given AS MATERIALIZED (
@@ -146,9 +146,9 @@ const stored = `
   )`
 
 /**
- * Adds a batch in one statement. If two transactions add the same messageId, the first to insert it stores
- * the event; the other waits and finds a duplicate. All transactions lock messageIds in the same order. Of
- * the events in a batch with the same messageId, only the first one that is not suppressed can be stored.
+ * Adds a batch in one statement. If two transactions add the same messageId, the first to insert it stores the
+ * event; the other waits and finds a duplicate. Of a batch's events with the same messageId, only the first that
+ * is not suppressed can be stored. All transactions lock messageIds in the same order.
  */
 const sql = `
   WITH ${holdGate}, ${stored}, counted AS (${counted})
@@ -159,7 +159,7 @@ const sql = `
   SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, position, id FROM delivery
   WHERE is_leased OR is_refused`
 
-/** Adds events without counting them, and without a lock that delays regulations. */
+/** Adds events without counting them, and without the lock that delays regulations. */
 const writeSql = `WITH ${stored} SELECT FROM fresh`
 
 /** Returns the statement that adds a batch and leases as many of its deliveries as the batch allows. */
@@ -170,7 +170,7 @@ export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
 
 /**
  * Returns the statement that writes events with consecutive delivery ids, even if their messageIds were seen.
- * It does not count them, and leases nothing.
+ * Leases nothing, and leaves counting to the caller.
  */
 export function writeQuery(
   events: readonly NewEvent[],
@@ -206,7 +206,7 @@ function valuesOf(
   return { values, deliveries: rows.deliveries }
 }
 
-/** Returns the deliveries of some events, and each distinct body of an event once. */
+/** Returns the deliveries of events, and their bodies; an event's equal bodies only once. */
 function rowsOf(events: readonly NewEvent[]): {
   readonly bodies: readonly BatchBody[]
   readonly deliveries: readonly BatchDelivery[]

@@ -3,27 +3,24 @@ import { stopwatch } from '../../runtime/index.ts'
 
 type LaneOf = Pick<DueTime, 'destinationId' | 'lane'>
 
-/** The lower bound of the claims of a lane. Times are in milliseconds since 1970. */
+/** The due time where a lane's claims begin. Times are in milliseconds since 1970. */
 interface Floor {
-  /** Claims begin here: no delivery that can be claimed is known to be due earlier. */
+  /** No claimable delivery is known to be due earlier. */
   fromMs: number
-  /** The earliest due time that was added since the last claim began; Infinity for none. */
+  /** The earliest due time added since the last claim began; Infinity if none. */
   addedMs: number
 }
 
-/**
- * Claims start from the beginning of their lanes again after this time, to find deliveries whose notification
- * from another process was lost.
- */
+/** How often claims start over at the beginning of their lanes, to find deliveries whose notification was lost. */
 const lookBackEveryMs = 5_000
 
-/** The maximum number of floors. When it is reached, all floors are forgotten. */
+/** Maximum number of floors. At this number, all are forgotten. */
 const lanesMax = 100_000
 
 /**
- * Remembers how far the claims of each lane have got. While a transaction holds an old snapshot, as
- * `pg_dump` does, the server keeps the index entries of settled deliveries. Without a lower bound, every
- * claim reads all of these entries.
+ * Remembers how far the claims in each lane have got. While a transaction such as `pg_dump` holds an old
+ * snapshot, the server keeps the index entries of settled deliveries, and without a lower bound, every claim
+ * would read them all.
  */
 export class ClaimFloors {
   readonly #floors = new Map<string, Floor>()
@@ -35,25 +32,25 @@ export class ClaimFloors {
     this.#elapsedMs = elapsedMs
   }
 
-  /** Returns the due time at which a claim begins. */
+  /** Returns the due time from which to claim; call it right before the claim. */
   claimFrom(lane: LaneOf): number {
     const floor = this.#floorOf(lane)
     floor.addedMs = Infinity
     return floor.fromMs
   }
 
-  /** Returns the due time at which a search without a claim begins. */
+  /** Returns the due time from which to look for deliveries without claiming them. */
   lookFrom(lane: LaneOf): number {
     return this.#floorOf(lane).fromMs
   }
 
-  /** Records that a claim took everything up to a time, except deliveries that were added since it began. */
+  /** Records that a claim got as far as this due time, except for deliveries that were added since it began. */
   passed({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor !== undefined) floor.fromMs = Math.min(dueAtMs, floor.addedMs)
   }
 
-  /** Records that a delivery is due, so that claims begin no later than its due time. */
+  /** Records when a delivery is due, so that claims begin no later. */
   add({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor === undefined) return

@@ -28,7 +28,7 @@ export interface DueRow {
   readonly due_at: number
 }
 
-/** A lane, and the due time at which a search of it begins. */
+/** A lane, and the due time from which to search it. */
 type LaneFrom = Pick<DueTime, 'destinationId' | 'lane'> & { readonly dueFromMs: number }
 
 const laneColumns = {
@@ -45,13 +45,13 @@ const givenShares = new GivenRows<Share & LaneFrom>('share', 8, {
 
 const givenLanes = new GivenRows<LaneFrom>('asked', 5, laneColumns)
 
-/** The parameters are `$1` to `$4`. The first one is the holder. */
+/** Its parameters are `$1`, the holder, to `$4`. */
 const isFreeSql = isFree({ holder: 0, numbers: [], next: 0 }, 0).sql
 
 /**
- * Takes a few rows of each share from the index of pending deliveries, oldest first, beginning at the floor
- * of its lane. It skips rows that other transactions have locked. The limit at the end removes nothing: it
- * tells the planner how few rows there are.
+ * Takes a few rows per share from the index of pending deliveries, oldest first, beginning at the lane's floor.
+ * Skips rows that other transactions have locked. The last limit excludes nothing: it tells the planner how few
+ * rows there are.
  */
 const claimSql = `
   WITH picked AS MATERIALIZED (
@@ -102,9 +102,7 @@ export function claimQuery(
   return { name: 'claim', sql: claimSql, values }
 }
 
-/**
- * Returns the statement that finds, for each lane of the given destinations, when its first delivery is due.
- */
+/** Returns the statement that finds when the first delivery in each lane of these destinations is due. */
 export function nextDueQuery(
   destinationIds: readonly string[],
   { nowMs, own, floors }: ClaimTerms,

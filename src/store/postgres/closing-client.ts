@@ -1,15 +1,15 @@
 import { Client, type ClientConfig } from 'pg'
 import { systemClock } from '../../runtime/index.ts'
 
-/** How long closing waits for a server that does not answer, in milliseconds. */
+/** How long to wait for the server while closing, in milliseconds. */
 const goodbyeMs = 2_000
 
 /**
- * A connection that always closes. When `pg` gives up connecting, for example without a password, it leaves
- * the socket open until the server closes it. The process cannot exit before that.
+ * A connection that always closes. When `pg` itself gives up connecting, for example without a password, it
+ * leaves the socket open until the server closes it, and keeps the process from exiting.
  *
- * A lost connection fails its next statement. Its `error` event is always handled, even while a pool hands
- * the connection over: a server can announce its shutdown together with the end of the handshake.
+ * After a connection is lost, its next statement fails. The `error` event always has a listener, even while a pool
+ * hands the connection over, because a server can announce its shutdown together with the end of the handshake.
  */
 export class ClosingClient extends Client {
   constructor(config?: ClientConfig) {

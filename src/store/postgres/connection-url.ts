@@ -5,8 +5,7 @@ import type { UrlRefusal } from '../store-errors.ts'
 const sessionSettings = [
   // JIT compilation of these statements takes longer than running them.
   '-c jit=off',
-  // Use indexes even while the wanted rows are a large part of the table. A plan that scans or sorts the
-  // whole table is slow as soon as the table has grown.
+  // Use indexes even while a table is small: a plan that scans or sorts all of it is slow once it has grown.
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',
@@ -16,14 +15,11 @@ const sessionSettings = [
 export interface SessionUse {
   /** Whether the server refuses writes. */
   readonly isReadOnly: boolean
-  /**
-   * Whether the server may reuse the plan of a named statement; false by default. Planning a small add or
-   * settlement costs as much as running it.
-   */
+  /** Whether to reuse the plans of named statements, because planning can cost as much as running; false by default. */
   readonly keepsPlans?: boolean
 }
 
-/** Modes that `pg` treats as `verify-full` and warns about. See {@link sessionUrl}. */
+/** Values of `sslmode` that `pg` treats as `verify-full`, with a warning. See {@link sessionUrl}. */
 const checkedModes = ['prefer', 'require', 'verify-ca']
 
 /** Tells whether a URL names a PostgreSQL database. */
@@ -31,7 +27,7 @@ export function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(url)
 }
 
-/** Returns a URL for messages: user, host and database, without anything that could be secret. */
+/** Reduces a URL to user, host and database, for messages. */
 export function readableUrl(url: string): string {
   const [scheme = ''] = /^[a-z]+:\/\//i.exec(url) ?? []
   const rest = url.slice(scheme.length)
@@ -62,9 +58,8 @@ export function maskedUrl(url: string, mask: string): string {
 /**
  * Adds the settings of evroute's sessions to a URL, for `pg`.
  *
- * Every `sslmode` except `disable` and `no-verify` means an encrypted connection to a server whose
- * certificate and name are checked. This includes `require`, which checks neither in `psql`. With
- * `uselibpqcompat=true` every mode has its meaning in `psql`.
+ * Every `sslmode` except `disable` and `no-verify` encrypts, and checks the server's certificate and name, even
+ * `require`, with which `psql` checks neither. With `uselibpqcompat=true`, all modes work as in `psql`.
  */
 export function sessionUrl(url: string, { isReadOnly, keepsPlans = false }: SessionUse): string {
   const [base = '', ...query] = url.split('?')
@@ -89,13 +84,13 @@ const sslParameters = {
 
 const formHint = 'Write it as postgres://user:password@host:5432/database.'
 
-/** Its texts show no part of the URL, because any part of a malformed URL can be the password. */
+/** Quotes no part of the URL, because in a malformed URL any part can be the password. */
 const misread: UrlRefusal = {
   why: 'it has a character that must be percent-encoded or is not allowed in a URL',
   hint: 'In the user, the password and the database, write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
 }
 
-/** Returns why a PostgreSQL URL cannot be used; undefined if it can. Does not connect. */
+/** Returns why a PostgreSQL URL is refused; undefined if it isn't. Does not connect. */
 export function postgresRefusal(url: string): UrlRefusal | undefined {
   const [, authority = '', path = '', , query = ''] =
     /^[a-z]+:\/\/([^/?]*)([^?]*)(\?([^]*))?$/i.exec(url) ?? []
@@ -118,7 +113,7 @@ function isMisread(url: string, base: string): boolean {
   }
 }
 
-/** Accepts a missing host, for which PostgreSQL's environment variables or defaults are used. */
+/** Accepts a missing host, because it may come from PostgreSQL's environment variables or defaults. */
 function hostRefusal(host: string): UrlRefusal | undefined {
   if (host.includes(',')) return severalHosts
   const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]

@@ -14,15 +14,15 @@ type CountName = LedgerLine | `purged_${keyof EndedCounts}`
 export const wholeStore = "''"
 
 /**
- * How many rows add up to a count. A transaction locks one of them until its commit is on disk. With a single
- * row, all writers to a destination would wait for one another. The backend's id selects the row of a
- * connection, so connections seldom share a row.
+ * Number of rows that add up to a count. A transaction locks one until its commit is on disk; with a single row,
+ * all writers to a destination would wait for one another. A connection's row depends on its backend's id, so
+ * connections seldom share one.
  */
 const slots = 16
 
 /**
- * Returns the part of a statement that changes counts; it must be the last part. All transactions lock counts
- * last and in the same order, so they cannot deadlock.
+ * Returns the last part of a statement, which changes counts. All transactions lock counts last and in the same
+ * order, so they cannot deadlock.
  */
 export function changeCounts(names: readonly CountName[], changes: string): string {
   const columns = names.join(', ')
@@ -35,7 +35,7 @@ export function changeCounts(names: readonly CountName[], changes: string): stri
 }
 
 /**
- * Like {@link changeCounts}, but aggregates the changes from rows, by destination.
+ * Like {@link changeCounts}, but adds up the changes from rows, by destination.
  *
  * @param changes - the aggregate for each count
  * @param rows - the rows in a FROM clause
@@ -52,7 +52,7 @@ export function countRows(
   )
 }
 
-/** Works for all states except `delivered`. */
+/** Supports all states except `delivered`. */
 export const countChanges: CountChanges = (rows, after) => {
   const changeOf = (state: LoggedState): string =>
     `${after === state ? 'count(*)' : '0'} - ${inState(state)}`
@@ -69,13 +69,13 @@ export function inState(state: LoggedState): string {
 
 const ledgerLines = Object.keys(emptyLedger) as readonly LedgerLine[]
 
-/** Columns with the sums of the ledger's lines. */
+/** The columns of a SELECT that sums up the ledger's lines. */
 export const ledgerSums: string = sums(ledgerLines)
 
-/** Columns with the numbers of purged deliveries. */
+/** The columns of a SELECT that sums up the purged deliveries. */
 export const purgedSums: string = sums(['purged_delivered', 'purged_failed', 'purged_expired'])
 
-/** Reads the ledger from a row that has the columns {@link ledgerSums}. */
+/** Makes a ledger from a row with the columns {@link ledgerSums}. */
 export function ledgerOf(row: Readonly<Record<string, unknown>>): DeliveryLedger {
   const lines = ledgerLines.map((name) => [name, Number(row[name])] as const)
   return { ...emptyLedger, ...Object.fromEntries(lines) }
@@ -86,7 +86,7 @@ export async function readLedger(
   database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
-  // Rows of the whole store count only events, rows of a destination only deliveries. So sums over both are right.
+  // The whole store's rows count only events, a destination's only deliveries, so each sum comes from one kind.
   const sql = `SELECT ${ledgerSums} FROM evroute_counts
     WHERE $1::text IS NULL OR destination_id IN (${wholeStore}, $1)`
   const values = [destinationId === undefined ? null : toStored(destinationId)]
@@ -94,7 +94,7 @@ export async function readLedger(
   return ledgerOf(row ?? {})
 }
 
-/** Reads the committed numbers of pending deliveries, without destinations that have none. */
+/** Reads the committed backlogs of destinations with pending deliveries. */
 export async function readBacklogs(database: Session): Promise<readonly Backlog[]> {
   const rows = await database.rows<{
     readonly destination_id: string

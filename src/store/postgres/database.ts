@@ -16,7 +16,7 @@ import { dialect } from './dialect.ts'
 import type { Sockets } from './sockets.ts'
 import { isConflict, storeError } from './store-error.ts'
 
-/** A database, or a transaction on it, that runs statements. */
+/** A database, or a transaction in it. */
 export interface Session {
   /** The name of the database in messages, without the password. */
   readonly name: string
@@ -27,28 +27,28 @@ export interface Session {
 interface DatabaseOptions extends ConnectionUse {
   readonly connectionsMax: number
   /**
-   * The timeout of a statement, including its wait for a free connection, in milliseconds; 45,000 by default.
-   * A statement that takes longer fails, and its connection is replaced.
+   * How long a statement may take, including the wait for a free connection, in milliseconds; 45,000 by default.
+   * After that it fails, and its connection is replaced.
    */
   readonly answerTimeoutMs?: number
 }
 
-/** The limit for connecting, or for waiting for a free connection. */
+/** How long to wait for a new or a free connection. */
 const connectTimeoutMs = 10_000
-/** The server ends a statement after this time. */
+/** How long the server lets a statement run. */
 const statementTimeoutMs = 30_000
-/** After this time without an answer the server counts as unreachable. */
+/** How long to wait for the server's answer before it counts as unreachable. */
 const answerTimeoutMs = 45_000
-/** The limit for waiting for a lock. */
+/** How long to wait for a lock. */
 const lockTimeoutMs = 10_000
-/** The server ends a transaction that its process leaves idle for this time. */
+/** How long a process may leave a transaction idle before the server ends it. */
 const idleInTransactionTimeoutMs = 30_000
-/** The timeout of statements that read whole tables. */
+/** How long statements that read whole tables may run, and wait for locks. */
 const longTimeoutMs = 10 * 60_000
 const beginLong = `BEGIN; SET LOCAL statement_timeout = ${longTimeoutMs};
   SET LOCAL lock_timeout = ${longTimeoutMs}; SET LOCAL enable_seqscan = on`
 
-/** The maximum number of retries after conflicts. In each conflict, one of the transactions succeeds. */
+/** Maximum number of retries after conflicts. In each conflict, one of the transactions succeeds. */
 const conflictsMax = 10
 
 /** Reads `bigint` as a number, not as text, because counts and times are below 2^53. */
@@ -57,7 +57,7 @@ const numberTypes = {
     type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
 } as PoolConfig['types']
 
-/** Runs statements on a few connections. A statement after a failure gets a new connection. */
+/** Runs statements on a pool of connections. Replaces a connection after an error. */
 export class Database implements Session, SqlDatabase {
   readonly name: string
   readonly dialect: Dialect = dialect
@@ -83,7 +83,7 @@ export class Database implements Session, SqlDatabase {
     const elapsedMs = stopwatch()
     const once = (): Promise<QueryResult> =>
       this.#lend((client) => {
-        // The statement has only the time that is left after the wait for a connection.
+        // Give the statement only the time that the wait for a connection has left.
         const leftMs = Math.max(1, Math.ceil(this.#answerTimeoutMs - elapsedMs()))
         return client.query({ ...configOf(query), query_timeout: leftMs } as QueryConfig)
       })
@@ -91,10 +91,10 @@ export class Database implements Session, SqlDatabase {
     return rows as readonly Row[]
   }
 
-  /** Runs several statements without values in one transaction and one round trip. Returns the rows of each. */
+  /** Runs statements without values in one transaction and one round trip. Returns the rows of each. */
   async script(statements: readonly string[]): Promise<readonly (readonly unknown[])[]> {
     const text = ['BEGIN', ...statements, 'COMMIT'].join(';\n')
-    // Connecting throws if a file in the URL cannot be read. The async function turns that into a rejection.
+    // Connecting throws if a file in the URL cannot be read; the async function turns that into a rejection.
     const results = await this.#use(async () => await this.#pool.query(text))
     return (results as unknown as QueryResult<object>[]).slice(1, -1).map(({ rows }) => rows)
   }
@@ -102,7 +102,7 @@ export class Database implements Session, SqlDatabase {
   /**
    * Runs work in one transaction, and retries it after a conflict with another transaction.
    *
-   * @param options - `isLong` for work that may take minutes, which is not retried
+   * @param options - `isLong` allows minutes for the work, and does not retry it
    */
   transaction<Result>(
     work: (session: Session) => Promise<Result>,
@@ -133,7 +133,7 @@ export class Database implements Session, SqlDatabase {
     return this.transaction((session) => runScript(session, script()), options)
   }
 
-  /** Waits for statements in progress and ends every connection; idempotent. */
+  /** Waits for statements in progress, then closes all connections; idempotent. */
   close(): Promise<void> {
     this.#closed ??= Promise.allSettled(this.#underWay).then(() => this.#pool.end())
     return this.#closed
@@ -156,7 +156,7 @@ export class Database implements Session, SqlDatabase {
     }
   }
 
-  /** Closes the connection after an error, which ends its transaction. */
+  /** Runs work on a connection. After an error, closes it, which rolls its transaction back. */
   async #lend<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect()
     try {
@@ -187,7 +187,7 @@ async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Larger batches get a plan of their own: a plan made for ten rows takes twice as long for a thousand. */
+/** Larger batches are planned anew each time: for 1,000 rows, a plan for ten rows takes twice as long. */
 const plannedRowsMax = 100
 
 function configOf({ name, sql, values }: Query): QueryConfig {
@@ -198,13 +198,13 @@ function configOf({ name, sql, values }: Query): QueryConfig {
 
 /** How a connection is made and used. */
 export interface ConnectionUse extends SessionUse {
-  /** Makes the socket; `pg` does by default. */
+  /** Makes the connection's socket; by default, `pg` does. */
   readonly sockets?: Sockets | undefined
 }
 
 /**
- * Returns the settings of a connection. Keep-alive starts after 10 s, because operating systems check an idle
- * connection only after two hours.
+ * Returns the settings of a connection. TCP keep-alive starts after 10 s, because operating systems check idle
+ * connections only after two hours.
  */
 export function clientConfig(url: string, use: ConnectionUse = { isReadOnly: false }): PoolConfig {
   const { sockets } = use
@@ -233,8 +233,8 @@ function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
 }
 
 /**
- * Returns the name, host and port of a database for messages and for file names. Resolves the URL and the
- * environment in the same way as a connection.
+ * Returns the name, host and port of a database for messages and file names. Reads the URL and the environment
+ * like a connection.
  *
  * @throws EvrouteError `store_unusable` for a URL that cannot be read
  */

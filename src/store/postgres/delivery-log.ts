@@ -38,7 +38,7 @@ import { dialect } from './dialect.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 import { isOfUser } from './tables.ts'
 
-/** Reads the ledger and counts the rows in one statement, so that both show the same moment. */
+/** Reads the ledger and counts the rows in one statement, which sees one snapshot. */
 const auditSql = `
   SELECT counts.*, in_store.* FROM
     (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) counts,
@@ -69,8 +69,8 @@ const purgedCounts = countRows(
 )
 
 /**
- * Deletes deliveries that ended before a time, and each body together with its last delivery. It locks the
- * bodies before it changes them.
+ * Deletes deliveries that ended before a time, and each body together with its last delivery. Locks the bodies
+ * before changing them.
  */
 const purgeEndedSql = `
   WITH picked AS MATERIALIZED (
@@ -112,7 +112,7 @@ const forgetSeenSql = `
 
 type AuditRow = Readonly<Record<string, number>>
 
-/** PostgreSQL's parts of retries, discards and the ends of overdue deliveries. */
+/** PostgreSQL's parts of retrying, discarding and expiring deliveries. */
 export const logEngine: LogEngine = {
   dialect,
   countChanges,
@@ -122,12 +122,12 @@ export const logEngine: LogEngine = {
 
 interface LogParts {
   readonly reading: Database
-  /** Writes to the database that `reading` reads. */
+  /** Connections to the same database as `reading`, for writes. */
   readonly working: Database
   readonly partitions: RequestPartitions
-  /** Runs a write, or rejects if the store must not be written to now. */
+  /** Runs a write, or rejects while the clocks of this process and the server disagree. */
   readonly inAgreement: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** Called with the lanes that a retry made due; without an argument if that may be any lane. */
+  /** Called with the lanes where a retry made deliveries due; without an argument if they may be in any lane. */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
@@ -141,7 +141,7 @@ export class DeliveryLogTables {
     this.#parts = parts
   }
 
-  /** Lists the deliveries that match a filter, greatest ids first. */
+  /** Lists the deliveries that match a filter, highest ids first. */
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     const rows = await this.#parts.reading.rows<ListedRow>(listQuery(request))
     return rows.map(listedDelivery)
@@ -153,7 +153,7 @@ export class DeliveryLogTables {
     return this.#parts.reading.read(() => storyOf(key, ofDelivery))
   }
 
-  /** Makes deliveries due at once and returns their number. */
+  /** Makes failed, expired and retrying deliveries due at once. Returns how many. */
   async retry(request: RetryRequest): Promise<number> {
     const count = await this.#change(() => retry(logEngine, request))
     const { destinationId } = request.filter
@@ -163,7 +163,7 @@ export class DeliveryLogTables {
     return count
   }
 
-  /** Ends pending deliveries without sending them and returns their number. */
+  /** Fails pending deliveries without sending them. Returns how many. */
   discard(request: DiscardRequest): Promise<number> {
     return this.#change(() => discard(logEngine, request))
   }
@@ -174,8 +174,8 @@ export class DeliveryLogTables {
   }
 
   /**
-   * Reads the ledger and counts the rows, both at the same moment. An audit reads every delivery, so only
-   * one runs at a time. Calls made meanwhile share the next audit.
+   * Reads the ledger and counts the rows in one snapshot. An audit reads every delivery, so only one runs at a
+   * time. Calls made meanwhile share the next one.
    */
   audit(): Promise<StoreAudit> {
     this.#nextAudit ??= this.#auditing.then(() => {
@@ -187,7 +187,7 @@ export class DeliveryLogTables {
     return this.#nextAudit
   }
 
-  /** Returns the number of rows of each table, from the server's statistics, which lag a little. */
+  /** Reads the number of rows in each table from the server's statistics, which lag a little. */
   readonly tableRows = (): Promise<readonly TableRows[]> =>
     this.#parts.reading.rows<TableRows>({ sql: tableRowsSql, values: [] })
 
@@ -234,9 +234,7 @@ export class DeliveryLogTables {
   }
 }
 
-/**
- * Returns the statement that lists deliveries. It reads only the bodies of the deliveries that it returns.
- */
+/** Returns the statement that lists deliveries. It reads no bodies of deliveries that it does not return. */
 export function listQuery({ filter, limit, beforeId = Number.MAX_SAFE_INTEGER }: ListRequest): Sql {
   const { destinationId, ...others } = filter
   const columns = raw(`${loggedColumns}, body_id`)

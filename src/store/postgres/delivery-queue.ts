@@ -29,16 +29,14 @@ import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
 interface DeliveryQueueParts {
-  /** The database for adds, which may wait for a connection. */
+  /** Connections for adds, which may have to wait for one. */
   readonly adding: Database
-  /** Connections to the same database, for claims and settlements. */
+  /** Separate connections to the same database, for claims and settlements. */
   readonly delivering: Database
   readonly partitions: RequestPartitions
   readonly holder: number
   readonly leaseMs: number
-  /**
-   * Called with the lanes that other processes can claim from; without an argument if that may be any lane.
-   */
+  /** Called with the lanes that other processes can claim from; without an argument if they may be any. */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
@@ -55,7 +53,7 @@ export class DeliveryQueue {
     this.#leases = new Leases(parts)
   }
 
-  /** Adds events with their deliveries, and leases as many of these as the batch allows. */
+  /** Adds events with their deliveries, and leases as many as the batch allows. */
   async add(batch: AddRequest): Promise<AddResult> {
     this.#noteTime(batch.nowMs)
     if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
@@ -84,8 +82,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Adds events with their deliveries inside a transaction and leases none of them. Call {@link
-   * DeliveryQueue.announce} after the commit, to notify the other processes.
+   * Adds events with their deliveries inside a transaction, and leases none. Call {@link DeliveryQueue.announce}
+   * after the commit.
    */
   *addWithin(batch: AddRequest): Script<void> {
     if (batch.events.length === 0) return
@@ -94,13 +92,13 @@ export class DeliveryQueue {
     yield addQuery(batch, lease)
   }
 
-  /** Records which lanes have deliveries to claim; without an argument, any lane may. */
+  /** Records which lanes have deliveries to claim; without an argument, that any lane may have some. */
   learn(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#floors.clear()
     else for (const due of dueTimes) this.#floors.add(due)
   }
 
-  /** Does the same as {@link DeliveryQueue.learn}, and notifies the other processes. */
+  /** Like {@link DeliveryQueue.learn}, but also notifies other processes. */
   announce(dueTimes?: readonly DueTime[]): void {
     this.learn(dueTimes)
     this.#parts.announce(dueTimes)
@@ -111,7 +109,7 @@ export class DeliveryQueue {
     return this.#leases.own()
   }
 
-  /** Leases due deliveries of the given lanes. */
+  /** Leases due deliveries. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
@@ -125,7 +123,7 @@ export class DeliveryQueue {
     return leased
   }
 
-  /** Returns, for each lane of the given destinations, when its first delivery is due. */
+  /** Returns when the first delivery in each lane of these destinations is due. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const own = { own: this.own(), floors: this.#floors }
@@ -140,7 +138,7 @@ export class DeliveryQueue {
     return dueTimes
   }
 
-  /** Settles leases that have not ended, and writes requests. Returns the settlements that took effect. */
+  /** Settles leases that have not ended, and stores requests. Returns the settlements that took effect. */
   async settle(request: SettleRequest): Promise<readonly Settlement[]> {
     const { nowMs } = request
     this.#noteTime(nowMs)
@@ -150,7 +148,7 @@ export class DeliveryQueue {
     if (ending.length + batch.requests.length === 0) return []
     const query = settleQuery(batch, holder)
     const settle = (): Promise<readonly SettledRow[]> => delivering.rows<SettledRow>(query)
-    // A first try needs a row if its settlement takes no effect.
+    // A first try needs a row in the log if its settlement takes no effect.
     const mayLog = batch.requests.length > 0 || ending.some((end) => firstTryOf(end) !== undefined)
     let rows: readonly SettledRow[]
     try {
@@ -162,15 +160,15 @@ export class DeliveryQueue {
     for (const { delivery } of ending) this.#leases.end(delivery)
     const effective = query.settlementsOf(rows)
     this.learn(effective.flatMap(dueAgain))
-    // This process knows of its own retries, so only returned deliveries are announced.
+    // Announce only returned deliveries: this process already knows of its own retries.
     const due = effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain)
     if (due.length > 0) this.#parts.announce(due)
     return effective
   }
 
   /**
-   * Waits for an answer. If the answer is lost, the server may have leased deliveries. The lease then ends,
-   * so that this process can claim them again.
+   * Waits for the server's answer. If it is lost, ends the lease, so that this process can claim again what the
+   * server may have leased.
    */
   async #answer<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
     try {
@@ -188,8 +186,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Returns the time for calls that pass none: the last time that a call passed, plus the time elapsed
-   * since. Leases of dead processes must end even if no further call passes a time.
+   * Returns the time for calls without one: the time of the last call that had one, plus the time since. So the
+   * leases of dead processes expire even without further calls.
    */
   #nowMs(): number {
     return Math.floor(this.#lastMs + this.#sinceLastMs())
@@ -207,7 +205,7 @@ function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly
   })
 }
 
-/** Returns when a retried or returned delivery is due; nothing for one that has ended. */
+/** Returns when a delivery is due again after a settlement; nothing if it has ended. */
 function dueAgain(settlement: Settlement): readonly DueTime[] {
   const { kind, delivery } = settlement
   if (kind !== 'retry' && kind !== 'returned') return []

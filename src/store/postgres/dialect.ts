@@ -2,9 +2,8 @@ import { hash } from 'node:crypto'
 import { raw, run, sql, type Dialect, type Script } from '../sql.ts'
 
 /**
- * The first part of a statement that adds events, or that looks up suppressed users before its transaction
- * adds events. While the transaction runs, {@link awaitEvents} waits, and the other way round. The lock is on
- * a table that is always empty.
+ * Begins every statement that adds events, or looks up suppressed users before its transaction adds events. Locks
+ * a table that is always empty, so that such transactions and {@link awaitEvents} wait for one another.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 
@@ -30,17 +29,17 @@ export const dialect: Dialect = Object.freeze({
   lockTable: (table) => run(raw(`LOCK TABLE ${table} IN SHARE MODE`)),
 } satisfies Dialect)
 
-/** Returns half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */
+/** Returns half of a SHA-256 in hexadecimal, which is enough to prevent deliberate collisions. */
 export function keyDigest(text: string): string {
   return hash('sha256', text).slice(0, 32)
 }
 
 /**
- * Waits until all transactions that add events have ended. Until this transaction ends, no other transaction
- * adds events. Later transactions see the changes of this one.
+ * Waits for transactions that are adding events, and blocks new ones until this transaction ends. They then see
+ * its changes.
  *
- * Adds queue behind a lock that waits. So it waits for a second at a time, and lets adds pass in between: a
- * process that was suspended inside an add would make the adds of all others fail.
+ * Adds queue behind a waiting lock. So it waits one second at a time, and lets adds pass in between: otherwise, a
+ * process suspended during an add would make the adds of all others fail.
  */
 export function awaitEvents(): Script<void> {
   return run(raw(closeGate))

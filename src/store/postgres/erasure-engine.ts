@@ -10,14 +10,14 @@ import { logEngine } from './delivery-log.ts'
 import { awaitEvents, dialect } from './dialect.ts'
 import { isFree, type OwnLeases } from './leases.ts'
 
-/** The approximate number of deliveries in one statement. More would save no time. */
+/** About how many deliveries to write in one statement. More would save no time. */
 const deliveriesAtOnceMax = 500
 
 const lastId = raw(
   'SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS id FROM evroute_delivery_ids',
 )
 
-/** The tables with rows of users, largest first. */
+/** The tables with data about users, largest first. */
 const erasedTables = [
   'evroute_messages',
   'evroute_deliveries',
@@ -27,13 +27,13 @@ const erasedTables = [
 ]
 
 /**
- * Returns the engine that erases users in PostgreSQL. A delivery that a dead process leased is free once its
- * lease has ended.
+ * Returns the PostgreSQL parts of storing and executing regulations. Deliveries that a dead process leased are
+ * erased once their leases have expired.
  *
- * At the end of an erasure VACUUM runs for at most half a minute per table. If it is not permitted, or is not
- * enough, autovacuum does the rest later. VACUUM frees the space of erased rows, but their bytes stay in the
- * file until new rows use the space, or until the operator runs `VACUUM FULL`. Replicas, backups and archived
- * WAL keep the rows until the operator deletes them.
+ * To clean the files, VACUUM runs for at most half a minute per table. If it is not permitted or not enough,
+ * autovacuum does the rest later. VACUUM frees the space of erased rows, but their bytes stay in the files until
+ * new rows use the space, or the operator runs `VACUUM FULL`. Replicas, backups and archived WAL keep the rows
+ * until the operator deletes them.
  */
 export function erasureEngine(
   parts: Pick<ErasureEngine, 'isReady' | 'announce'> & {
@@ -65,7 +65,7 @@ export function erasureEngine(
   }
 }
 
-/** Writes notifications without blocking adds, because there may be a million. {@link seal} counts them. */
+/** Writes notifications without blocking adds, because there may be a million. {@link seal} counts them later. */
 function* writeNotifications(notifications: readonly NewEvent[], nowMs: number): Script<number> {
   const deliveries = notifications.reduce((sum, event) => sum + event.deliveries.length, 0)
   let afterId = deliveries === 0 ? 0 : yield* reserveIds(deliveries)
@@ -78,8 +78,8 @@ function* writeNotifications(notifications: readonly NewEvent[], nowMs: number):
 }
 
 /**
- * Reserves consecutive ids, and returns the id before them. Going back to the savepoint lets events be added
- * again. The sequence does not go back.
+ * Reserves consecutive ids, and returns the id before them. Rolling back to the savepoint unblocks adds, but does
+ * not undo the change of the sequence.
  */
 function* reserveIds(count: number): Script<number> {
   yield* run(raw('SAVEPOINT open_gate'))

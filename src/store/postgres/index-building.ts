@@ -7,19 +7,19 @@ import { addedIndexes, deleteLeftRequests, latestVersion } from './tables.ts'
 const isUnfinished = `NOT is_complete AND step <= ${latestVersion}`
 const unfinishedSql = `SELECT FROM evroute_steps WHERE ${isUnfinished}`
 
-/** The advisory lock of the process that builds. Its number follows that of the heartbeats' lock. */
+/** The building process takes this advisory lock. Its number follows that of the lock for heartbeats. */
 const lockSql = 'SELECT pg_try_advisory_lock(28559206516094055) AS is_held'
 
-/** The pause before a process checks again whether another one has finished the work. */
+/** How long to wait before checking again whether another process has finished. */
 const lookAgainMs = 1_000
 
-/** The pause after a failure, for example on a full disk. */
+/** How long to wait after a failure, for example on a full disk. */
 const tryAgainMs = 60_000
 
 /**
- * Builds indexes on tables in use, which takes minutes for millions of rows. One process builds them. If that
- * process dies, the server completes the statement in progress, and another process continues. After a
- * failure, the process tries again.
+ * Builds indexes while the tables are in use, which takes minutes for millions of rows. One process builds them,
+ * and retries after failures. If it dies, the server completes its current statement, and another process
+ * continues.
  */
 export class IndexBuilding {
   readonly #url: string
@@ -34,7 +34,7 @@ export class IndexBuilding {
     if (!isComplete) void this.#run()
   }
 
-  /** Begins to build if an index is missing. */
+  /** Starts to build if an index is missing. */
   static async begin(database: Database, url: string): Promise<IndexBuilding> {
     const unfinished = await database.rows(raw(unfinishedSql))
     return new IndexBuilding(url, unfinished.length === 0)
@@ -68,11 +68,11 @@ export class IndexBuilding {
 }
 
 /**
- * Builds the indexes once it holds the lock. It polls for the lock, because a statement that waits for it
- * would block the process that builds.
+ * Takes the lock and builds the indexes. Polls for the lock, because a statement that waits for it would block
+ * the process that is building.
  */
 async function build(client: ClosingClient): Promise<void> {
-  // Building may take hours, and reads whole tables.
+  // Building reads whole tables, and may take hours.
   await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')
   for (;;) {
     const { rows } = await client.query<{ readonly is_held: boolean }>(lockSql)
@@ -81,7 +81,7 @@ async function build(client: ClosingClient): Promise<void> {
   }
   if ((await client.query(unfinishedSql)).rows.length === 0) return
   for (const { name, on } of addedIndexes) {
-    // An interrupted build leaves an index that exists but cannot be used.
+    // An interrupted build leaves an invalid index, which must be dropped.
     const broken = await client.query(
       `SELECT FROM pg_index WHERE indexrelid = to_regclass('${name}') AND NOT indisvalid`,
     )

@@ -1,19 +1,19 @@
 import type { Lease } from '../../delivery/index.ts'
 import { sql, type Sql } from '../sql.ts'
 
-/** A lease in the database. */
+/** A lease as the database stores it. */
 export interface LeaseTerm {
   readonly holder: number
-  /** The number that deliveries leased together share. Later leases have greater numbers. */
+  /** Deliveries that are leased together share a number. Numbers increase. */
   readonly number: number
   /** When other processes may lease the delivery, in milliseconds since 1970. */
   readonly untilMs: number
 }
 
 /**
- * The leases of this process, which keeps them even after they expire. `numbers` lists them, and `next` is
- * the number of the next one. A row whose lease has a lower number that is not listed was leased, but the
- * server's answer was lost. So no process sends that delivery.
+ * The leases that this process has, even if they have expired: `numbers` lists them, `next` is the next one. A row
+ * with a lower number that is not listed has a lost lease: the server's answer never arrived, so no process is
+ * sending the delivery.
  */
 export interface OwnLeases {
   readonly holder: number
@@ -22,8 +22,8 @@ export interface OwnLeases {
 }
 
 /**
- * Returns an SQL condition with four values: this process may lease the delivery, because it has no lease, a
- * lost lease of this process, or an expired lease of another process.
+ * Returns the SQL condition that this process may lease a delivery, because it has no lease, a lost lease of this
+ * process, or an expired lease of another one. It has four values.
  */
 export function isFree({ holder, numbers, next }: OwnLeases, nowMs: number): Sql {
   return sql`(leased_until IS NULL OR CASE WHEN lease_holder = ${holder}::bigint
@@ -32,8 +32,8 @@ export function isFree({ holder, numbers, next }: OwnLeases, nowMs: number): Sql
 }
 
 /**
- * The deliveries that this process has leased, by the number of their lease. A delivery appears twice if its
- * first lease expired and this process leased it again.
+ * The deliveries that this process has leased, by lease number. A delivery appears twice if its first lease
+ * expired and this process leased it again.
  */
 export class Leases {
   readonly #holder: number
@@ -51,24 +51,20 @@ export class Leases {
     return { holder: this.#holder, numbers: [...this.#byNumber.keys()], next: this.#next }
   }
 
-  /** Begins a lease. Its number is in {@link Leases.own} at once; {@link Leases.hold} records its deliveries. */
+  /** Begins a lease, which {@link Leases.own} lists at once; {@link Leases.hold} later records its deliveries. */
   begin(nowMs: number): LeaseTerm {
     const number = this.#next++
     this.#byNumber.set(number, new Map())
     return { holder: this.#holder, number, untilMs: nowMs + this.#leaseMs }
   }
 
-  /** Records the deliveries of a lease. Without deliveries, as after a lost answer, the lease ends. */
+  /** Records the deliveries of a lease. Ends the lease if there are none, as after a lost answer. */
   hold({ number }: LeaseTerm, deliveries: readonly Pick<Lease, 'id'>[]): void {
     if (deliveries.length === 0) this.#byNumber.delete(number)
     else this.#byNumber.set(number, new Map(deliveries.map(({ id }) => [id, 'leased'])))
   }
 
-  /**
-   * Marks the lease of a delivery as ending. Until {@link Leases.end}, the delivery is still leased.
-   *
-   * @returns false if the lease has ended or is ending already
-   */
+  /** Marks a delivery's lease as ending: it stays leased. Returns false if the lease has ended or is ending. */
   beginEnd({ id, lease }: Lease): boolean {
     const leases = this.#byNumber.get(lease)
     if (leases?.get(id) !== 'leased') return false

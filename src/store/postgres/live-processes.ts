@@ -13,27 +13,21 @@ import type { Notifications } from './notifications.ts'
 import type { ServerClock } from './server-clock.ts'
 
 /**
- * When a process joined a destination, and when it left; null if it has not left. It leaves with the last
- * heartbeat that names the destination.
+ * When a process joined a destination, and when it left, or null. It leaves at the last heartbeat that names the
+ * destination.
  */
 type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
-/** A live process, as the last heartbeat found it. */
+/** A process that was live at the last heartbeat of this one. */
 interface LiveProcess {
   readonly version: number
   readonly destinations: ReadonlyMap<string, Membership>
 }
 
-/**
- * Every heartbeat and every leave takes this advisory lock first. Its number follows that of the tables'
- * lock.
- */
+/** Heartbeats and leaving take this advisory lock first. Its number follows that of the lock for tables. */
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
-/**
- * The server's time, read after the wait for the lock. The time of the transaction would be from before the
- * wait.
- */
+/** The server's time after the wait for the lock; the transaction's time would be from before the wait. */
 const moment =
   'moment AS MATERIALIZED (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)'
 
@@ -50,18 +44,17 @@ interface LiveRow {
 }
 
 /**
- * The processes that deliver from a database. Each heartbeat is one round trip whose statements the server
- * runs without a pause, so a stalled process blocks no other.
+ * The processes that deliver from a database. A heartbeat is one round trip, so a process that stalls cannot hold
+ * a lock meanwhile and block others.
  *
- * The server's clock must not be set forward by more than a few seconds while processes deliver, because all
- * of them would count as dead. A process whose own clock differs from the server's is not counted until the
- * clocks agree.
+ * While processes deliver, never set the server's clock forward by more than a few seconds: all of them would count
+ * as dead. A process whose clock disagrees with the server's does not count until they agree.
  */
 export class LiveProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
   readonly #notifications: Notifications
-  /** By process id, the destinations in the last heartbeat, as JSON. */
+  /** The destinations in the last heartbeat of each process id, as JSON. */
   readonly #named = new Map<string, string>()
   #known: ReadonlyMap<string, LiveProcess> = new Map()
 
@@ -77,7 +70,7 @@ export class LiveProcesses implements DeliveringProcesses {
     const places = await this.#clock.inAgreement(this.#database, async () => {
       const isKnown = this.#named.get(processId) === named
       const alive = isKnown ? await this.#heartbeat(processId, heartbeatSql(processId)) : undefined
-      // Join if the destinations changed, or if others removed this process because it stalled.
+      // Join if the destinations changed, or if another process removed this one because it stalled.
       return alive ?? (await this.#heartbeat(processId, joinSql(processId, destinationIds))) ?? []
     })
     this.#named.set(processId, named)
@@ -128,8 +121,8 @@ function heartbeatSql(processId: string): string {
 }
 
 /**
- * Returns the statement that writes the destinations of a process. The only process of a destination counts
- * as an old member, because it has no other process to wait for.
+ * Returns the statement that stores the destinations of a process. Where it is the only process, it counts as an
+ * old member, because it has no other to wait for.
  */
 function joinSql(processId: string, destinationIds: readonly string[]): string {
   const id = literal(processId)
@@ -161,7 +154,7 @@ function joinSql(processId: string, destinationIds: readonly string[]): string {
       beaten_at = excluded.beaten_at, version = excluded.version, destinations = excluded.destinations`
 }
 
-/** Returns a query for the live processes. It leaves out destinations whose version is known. */
+/** Returns the query for the live processes, which omits destinations whose version is already known. */
 function aliveSql(known: ReadonlyMap<string, LiveProcess>): string {
   const versions = Array.from(known, ([id, { version }]) => `(${literal(id)}, ${version})`)
   const isKnown =
@@ -176,9 +169,8 @@ function literal(text: string): string {
 }
 
 /**
- * Returns the place of a process among the live ones, for each destination that it names; undefined if the
- * process is not live. A process that left a destination counts for as long as a dead one, because it may
- * have requests in flight.
+ * Returns the place of a process among the live ones, for each of its destinations; undefined if it is not live.
+ * A process that left a destination counts for as long as a dead one, because it may have requests in flight.
  */
 function placesOf(
   processId: string,

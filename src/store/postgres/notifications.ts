@@ -7,29 +7,29 @@ import { clientConfig, type Database } from './database.ts'
 
 const channel = 'evroute_deliveries'
 
-/** The wait before a lost connection is replaced. It doubles after each failure. */
+/** How long to wait before replacing a lost connection; doubles after each failure. */
 const reconnectMs = { first: 500, greatest: 30_000 }
 
-/** The limit for connecting and for the LISTEN statement. */
+/** How long to wait for a connection, and for the answer to LISTEN. */
 const answerTimeoutMs = 10_000
 
 interface NotificationsOptions {
   readonly url: string
-  /** The number of this process, which ignores its own notifications. */
+  /** This process's number in notifications, by which it ignores its own. */
   readonly holder: number
   /**
-   * Called with the lanes in which other processes left deliveries to claim; without an argument if that may
-   * be any lane. If undefined, this process receives no notifications.
+   * Called when another process leaves deliveries to claim, with their lanes; without an argument if they may be in
+   * any lane. If undefined, this process does not listen.
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
-/** The payload of a notification must be shorter than 8,000 bytes. */
+/** PostgreSQL's limit for the payload of a notification. */
 const payloadBytesMax = 7_999
 
 /**
- * The maximum number of lanes in a notification, and of circuit breakers. With more lanes, it says that any
- * lane may be due. Further breakers are left out.
+ * Maximum number of lanes, and of circuit breakers, that wait for the next notification. If there are more lanes,
+ * it says that any lane may be due; further breakers are left out.
  */
 const waitingMax = 5_000
 
@@ -43,12 +43,11 @@ interface Payload {
 }
 
 /**
- * Tells the other processes of a database about lanes with deliveries to claim and about circuit breakers,
- * and receives their notifications. A process that misses a notification finds the deliveries the next time
- * it looks at all destinations.
+ * Tells other processes about lanes with deliveries to claim and about circuit breakers, and receives their
+ * notifications. A process that misses one finds the deliveries when it next polls all destinations.
  *
- * PostgreSQL commits transactions that notify one after the other. So each notification has its own
- * transaction, and transactions that write don't wait for one another.
+ * PostgreSQL commits transactions that notify one at a time. So each notification has its own transaction, and
+ * transactions that write don't wait for one another.
  */
 export class Notifications {
   /** Called with news of other processes' circuit breakers. */
@@ -59,9 +58,9 @@ export class Notifications {
   #timer: Timer | undefined
   #delayMs = reconnectMs.first
   #sending = false
-  /** The lanes of the next notification, by key; `all` if there are too many. */
+  /** The lanes in the next notification, by key; `all` if there are too many. */
   #next: Map<string, DueLane> | 'all' = new Map()
-  /** The news of the next notification, by endpoint. */
+  /** The news in the next notification, by endpoint and destination. */
   #news = new Map<string, BreakerNews>()
   #closed = false
 
@@ -72,8 +71,8 @@ export class Notifications {
   }
 
   /**
-   * Tells the other processes about lanes with deliveries to claim; without an argument, about all lanes.
-   * Calls while a notification is being sent share the next one.
+   * Tells other processes which lanes have deliveries to claim; without an argument, that any lane may. Calls made
+   * while a notification is being sent share the next one.
    */
   announce(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#next = 'all'
@@ -81,7 +80,7 @@ export class Notifications {
     if (!this.#sending) void this.#send()
   }
 
-  /** Tells the other processes about a circuit breaker. */
+  /** Tells other processes about a circuit breaker. */
   tell(news: BreakerNews): void {
     if (this.#news.size < waitingMax) this.#news.set(`${news.endpoint} ${news.destinationId}`, news)
     if (!this.#sending) void this.#send()
@@ -125,7 +124,7 @@ export class Notifications {
   async #listen(): Promise<void> {
     let client: ClosingClient | undefined
     try {
-      // Throws if a file that the URL names cannot be read, for example while certificates are replaced.
+      // Throws if a file in the URL cannot be read, for example while a certificate is being replaced.
       client = new ClosingClient({
         ...clientConfig(this.#options.url),
         connectionTimeoutMillis: answerTimeoutMs,
@@ -137,7 +136,7 @@ export class Notifications {
       await client.connect()
       await client.query(`LISTEN ${channel}`)
       this.#delayMs = reconnectMs.first
-      // Earlier notifications are lost, so any lane may be due.
+      // Earlier notifications were missed, so any lane may be due.
       this.#options.onNotification?.()
     } catch {
       await client?.end().catch(() => undefined)
@@ -185,7 +184,7 @@ function payloadsOf(
   return payloads.map((some) => `{"holder":${holder},"${kind}":[${some.join(',')}]}`)
 }
 
-/** Reads a notification. The first version of evroute sends only the number of its process. */
+/** Parses a payload. The first version of evroute sends only the number of its process. */
 function payloadOf(text = ''): Partial<Payload> {
   try {
     const payload = JSON.parse(text) as Payload | number

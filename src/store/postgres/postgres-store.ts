@@ -33,8 +33,8 @@ import { SharedArchives } from './shared-archives.ts'
 import { Sockets } from './sockets.ts'
 
 /**
- * What a process may do with a store. Only with `deliver` does it make tables, lease deliveries and build
- * indexes. The others open the delivery log of a store from which other processes may be delivering.
+ * What a process may do with a store. Only `deliver` makes tables, leases deliveries and builds indexes. `write`
+ * and `read` open the delivery log of a store from which other processes may be delivering.
  */
 type StoreAccess = 'deliver' | 'write' | 'read'
 
@@ -44,23 +44,20 @@ export interface PostgresStoreOptions {
   readonly access?: StoreAccess
   /** How long a lease lasts, in milliseconds; 60,000 by default. */
   readonly leaseMs?: number
-  /** The clock of the callers, which is compared with the server's; the system clock by default. */
+  /** The clock whose time callers pass, to compare with the server's; the system clock by default. */
   readonly clock?: Pick<Clock, 'nowMs'>
-  /**
-   * Called with the lanes in which another process left deliveries to claim; without an argument if that may
-   * be any lane.
-   */
+  /** See `OpenStoreOptions`. */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
 const leaseMsDefault = 60_000
 
 /**
- * The connection pools of a process. They connect when needed; `onNotification` takes one more connection.
- * The pools are separate, so that reads don't delay adds, and neither delays deliveries.
+ * The connection pools of a process, which connect when needed; `onNotification` takes one more connection. They
+ * are separate so that reads don't delay adds, and neither delays deliveries.
  */
 const connections = Object.freeze({
-  /** Adds events. After the timeout, the add fails and its client can retry. */
+  /** Adds events. After the timeout, the add fails and the client can retry. */
   adding: { connectionsMax: 6, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 5_000 },
   /** Reads. The audit is slow, and uses at most one of these connections. */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
@@ -68,13 +65,13 @@ const connections = Object.freeze({
   working: { connectionsMax: 3, isReadOnly: false },
   /** Claims and settles. */
   delivering: { connectionsMax: 2, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 15_000 },
-  /** Sends heartbeats. A silent connection is replaced before other processes take over. */
+  /** Sends heartbeats. The timeout replaces a silent connection before other processes take over. */
   heartbeats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
 })
 
 type Databases = Readonly<Record<keyof typeof connections, Database>>
 
-/** The connections of a process that only uses the log. Such a process mostly does one thing at a time. */
+/** Maximum number of connections in each pool of a process that only uses the log. */
 const logConnectionsMax = 2
 
 interface StoreParts {
@@ -86,24 +83,23 @@ interface StoreParts {
   readonly indexes: IndexBuilding | undefined
   readonly clock: ServerClock
   readonly access: StoreAccess
-  /** The sockets of the databases. */
+  /** The sockets of all pools. */
   readonly sockets: Sockets
 }
 
 /**
- * Keeps deliveries in PostgreSQL for any number of processes. Once an add has resolved, it is as durable as
- * the server's `synchronous_commit` makes it.
+ * Keeps deliveries in PostgreSQL for any number of processes. Once `add` has resolved, its events are as durable
+ * as the server's `synchronous_commit` makes them.
  *
- * A lease expires by the clocks of the processes. Each clock must agree with the server's to within 5 s. A
- * process whose clock disagrees cannot add, claim, retry or purge. When a process dies, other processes can
- * claim its deliveries after `leaseMs`, in the same lane and without counting an attempt. A late settlement
- * of such a lease changes nothing. A living process never leases a delivery that it still has.
+ * Leases expire by the clocks of the processes, which must agree with the server's to within 5 s. A process whose
+ * clock disagrees cannot add, claim, retry or purge. When a process dies, others can claim its deliveries after
+ * `leaseMs`, in the same lane and without counting an attempt. A late settlement of such a lease changes nothing.
+ * A living process never leases a delivery that it still has.
  *
- * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and
- * rejects as temporarily unusable. If they were stored, a second `add` of the same events answers
- * `duplicate`, so nothing is delivered twice. If the answer to an `add` or `claim` is lost, the same process
- * can claim its deliveries at once, and other processes once the leases end. Repeating a lost `settle` ends
- * each lease once, but may log its requests twice.
+ * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and rejects as
+ * temporarily unusable. If they were stored, adding them again answers `duplicate`, so nothing is delivered twice.
+ * If the answer to an `add` or `claim` is lost, the same process can claim its deliveries at once, and others once
+ * the leases expire. Repeating a lost `settle` ends each lease once, but may log its requests twice.
  */
 export class PostgresStore extends DeliveryLogTables implements Store {
   readonly audiences: AudienceStore
@@ -133,7 +129,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
     const erasures = erasureEngine({
       database: working,
       ownLeases: () => queue.own(),
-      // Until the indexes exist, some requests cannot be found through their deliveries.
+      // Until the indexes are built, some requests cannot be found through their deliveries.
       isReady: () => indexes?.isComplete === true,
       announce,
     })
@@ -146,9 +142,9 @@ export class PostgresStore extends DeliveryLogTables implements Store {
    * Connects to a database. A process that delivers makes the tables if there are none.
    *
    * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
-   * @throws EvrouteError `store_unusable` if the database cannot be reached or used, if its clock and
-   * the clock of this process differ by more than 5 s, if its tables are of a newer version, or if a
-   * move into it is in progress; without `deliver`, also if there are no tables or older ones
+   * @throws EvrouteError `store_unusable` if the database cannot be reached or used, if its clock and this
+   * process's differ by more than 5 s, if its tables are of a newer version, or if a move into it is in progress;
+   * without `deliver`, also if its tables are missing or of an older version
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onNotification, access = 'deliver' } = options
@@ -161,7 +157,7 @@ export class PostgresStore extends DeliveryLogTables implements Store {
       if (access !== 'read') await clock.ask(working)
       await (delivers ? migrate(working) : expectTables(working))
       await expectNoMove(working)
-      // No process that leases deliveries has the number 0.
+      // Only processes that deliver have a number other than 0.
       const holder = delivers ? await newHolder(working) : 0
       const indexes = delivers ? await IndexBuilding.begin(working, url) : undefined
       const partitions = new RequestPartitions(delivering)
@@ -244,8 +240,8 @@ async function closeAll(databases: Databases): Promise<void> {
 }
 
 /**
- * Returns a number that no other process has. It is random, because a sequence goes back when a backup is
- * restored, or when a lagging standby takes over. `nextval` makes this fail on a read-only server.
+ * Returns a number that no other process has. Random, because a sequence goes back when a backup is restored or a
+ * lagging standby takes over. `nextval` is only called to fail on a read-only server.
  */
 async function newHolder(database: Database): Promise<number> {
   const [row] = await database.rows<{
@@ -255,7 +251,7 @@ async function newHolder(database: Database): Promise<number> {
   return row?.holder ?? 0
 }
 
-/** Writes 64 KB that cannot be compressed much, which fails on a server whose disk is almost full. */
+/** Writes 64 KB that hardly compress, which fails on a server whose disk is almost full. */
 const sampleSql = `
   INSERT INTO evroute_messages (id, deliveries, body)
   SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')

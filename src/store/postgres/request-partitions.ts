@@ -6,13 +6,13 @@ import { isPartitionMissing } from './store-error.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Requests that an endpoint answered with 2xx have their own partitions. */
+/** Successful requests, which endpoints answered with 2xx, and failed ones have separate partitions. */
 type Kind = 'success' | 'failure'
 
-/** Partitions are made this many days ahead, so that a transaction that holds the tables has time to end. */
+/** Make partitions this many days ahead, so that a transaction that holds the tables has time to end. */
 const daysAhead = 3
 
-/** The pause after a failure, which is usually caused by a transaction that holds the tables. */
+/** How long to wait after a failure, usually because a transaction holds the tables. */
 const tryAgainMs = 5 * 60_000
 
 /** The partitions of the log of requests, one for each day and kind. */
@@ -27,7 +27,7 @@ export class RequestPartitions {
     this.#database = database
   }
 
-  /** Makes the partitions for a moment, and runs work that writes requests to them. */
+  /** Makes the partitions for this time, and runs work that writes requests to them. */
   async insert<Result>(nowMs: number, write: () => Promise<Result>): Promise<Result> {
     const day = dayOf(nowMs)
     await this.#make(day)
@@ -36,7 +36,7 @@ export class RequestPartitions {
       return await write()
     } catch (error) {
       if (!isPartitionMissing((error as Error).cause)) throw error
-      // Another process, whose clock differs, has dropped the partition.
+      // Another process, whose clock is ahead, has dropped the partition.
       this.#made.delete(day)
       await this.#make(day)
       return await write()
@@ -44,8 +44,8 @@ export class RequestPartitions {
   }
 
   /**
-   * Drops the partitions of purged deliveries, once a day. A delivery may end on the day after its requests,
-   * so partitions stay for one day longer.
+   * Drops the partitions of purged deliveries, once a day. Keeps each for one day longer, because a delivery may end
+   * on the day after its requests.
    */
   async drop(request: PurgeRequest): Promise<void> {
     const today = dayOf(request.nowMs)
@@ -94,26 +94,26 @@ export class RequestPartitions {
     })
   }
 
-  /** Waits only briefly for transactions that use the tables, because later ones wait behind this one. */
+  /** Waits only briefly for transactions that use the tables, because later ones queue behind this one. */
   async #run(...statements: readonly string[]): Promise<void> {
     const lock = `SELECT pg_advisory_xact_lock(${schemaLock})`
     await this.#database.script([lock, "SET LOCAL lock_timeout = '2s'", ...statements])
   }
 }
 
-/** Returns the statements that make the partitions for some days, each given as a moment. */
+/** Returns the statements that make the partitions for the days of these times. */
 export function partitionsFor(momentsMs: readonly number[]): readonly string[] {
   return momentsMs.map(dayOf).flatMap((day) => [create('success', day), create('failure', day)])
 }
 
-/** Tells whether a failure is recent. Setting the clock back does not keep it recent. */
+/** Tells whether a failure is recent, but not for ever if the clock is set back. */
 function isRecent(failedMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - failedMs) < tryAgainMs
 }
 
 /**
- * Returns the statement that makes a partition and then attaches it. `PARTITION OF` would wait for every
- * transaction that uses any day.
+ * Returns the statement that makes a table and attaches it as a partition. `CREATE TABLE ... PARTITION OF` would
+ * wait for every transaction that uses any partition.
  */
 function create(kind: Kind, day: number): string {
   const parent = `evroute_requests_${kind}`

@@ -11,19 +11,19 @@ export const schemaLock = '28559206516094053'
 /** How long a change waits for transactions that use a table. Meanwhile, later transactions wait too. */
 const changeLockTimeoutMs = 2_000
 
-/** The pause before the changes are tried again. */
+/** How long to wait before trying the changes again. */
 const changePauseMs = 1_000
 
-/** Enough to outlast a dump of about ten minutes. */
+/** Enough tries to outlast a dump of about ten minutes. */
 const changeTriesMax = 200
 
 /**
- * Upgrades a database to the tables of this version, unless it has them. If several processes start at once,
- * one upgrades and the others wait. Processes that use the database wait for a few seconds at a time, even if
- * another transaction holds the tables for longer.
+ * Upgrades a database to the tables of this version. If several processes start at once, one upgrades and the
+ * others wait. Processes that use the database are blocked for a few seconds at a time, even if another
+ * transaction holds the tables for longer.
  *
- * `evroute_migrations` has the changes that a program must know to use the store. `evroute_steps` has those
- * that only added something: a program works without knowing them.
+ * `evroute_migrations` has the changes that a program must know to use the store, `evroute_steps` those that only
+ * add something, so that older programs still work.
  *
  * @throws EvrouteError `store_unusable` for tables that only a newer evroute can use
  */
@@ -44,14 +44,14 @@ async function makeChanges(session: Session): Promise<void> {
   await runAll(session, [
     `SELECT pg_advisory_xact_lock(${schemaLock})`,
     `SET LOCAL lock_timeout = ${changeLockTimeoutMs}`,
-    // Make this table before looking for tables: a session that looked earlier would not see the tables that
-    // another session makes.
+    // Make these tables before looking for others: a session that looks first would not see what another session
+    // is creating.
     'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)',
     'CREATE TABLE IF NOT EXISTS evroute_steps (step integer PRIMARY KEY, is_complete boolean NOT NULL)',
   ])
   const version = await versionOf(session)
   if (version >= latestVersion) return
-  // A new store has no rows, so its indexes take no time.
+  // In a new store without rows, building the indexes takes no time.
   const isNew = version === 0
   const first = [...firstTables, `INSERT INTO evroute_migrations VALUES (${firstVersion})`]
   const indexes = addedIndexes.map(({ name, on }) => `CREATE INDEX ${name} ${on}`)
@@ -71,8 +71,8 @@ export async function runAll(session: Session, statements: readonly string[]): P
 /**
  * Checks that a database has the tables of this version, and changes nothing.
  *
- * @throws MissingStoreError for missing tables; EvrouteError `store_unusable` for tables of an older
- * evroute, or tables that only a newer one can use
+ * @throws MissingStoreError for missing tables; EvrouteError `store_unusable` for tables of an older evroute, or
+ * tables that only a newer one can use
  */
 export async function expectTables(database: Database): Promise<void> {
   const version = await versionOf(database)
@@ -96,10 +96,9 @@ interface Found {
 }
 
 /**
- * Returns how many changes of the tables a database has; 0 if it contains no store. Checks that the database
- * can store texts of all languages.
+ * Returns how many table changes a database has; 0 if it contains no store.
  *
- * @throws EvrouteError `store_unusable` if it cannot, or a newer evroute is needed
+ * @throws EvrouteError `store_unusable` if its encoding is not UTF-8, or it needs a newer evroute
  */
 async function versionOf(session: Session): Promise<number> {
   const [found] = await session.rows<Found>(sql`
@@ -126,9 +125,9 @@ async function versionOf(session: Session): Promise<number> {
 }
 
 /**
- * Checks that no move from another engine is filling the tables. Such a move locks them until it ends.
+ * Checks that no move from a SQLite file is filling the tables, which it locks until it ends.
  *
- * @throws EvrouteError `store_unusable` if one is
+ * @throws EvrouteError `store_unusable` during such a move
  */
 export async function expectNoMove(session: Session): Promise<void> {
   const rows = await session.rows(sql`

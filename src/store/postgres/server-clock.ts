@@ -3,13 +3,13 @@ import { stopwatch, systemClock, type Clock } from '../../runtime/index.ts'
 import { sql } from '../sql.ts'
 import type { Session } from './database.ts'
 
-/** The maximum difference between the clocks of a process and of the server. */
+/** Maximum difference between the clock of a process and the server's. */
 const differenceMaxMs = 5_000
 
-/** How long a reading of the server's clock can be used. Each heartbeat makes a new reading. */
+/** How long a reading of the server's clock is valid. Each heartbeat makes a new one. */
 const knownForMs = 10_000
 
-/** The time that the server's clock showed at some moment between the question and the answer. */
+/** A time that the server's clock showed between the question and the answer. */
 interface Reading {
   readonly serverMs: number
   readonly roundTripMs: number
@@ -18,9 +18,9 @@ interface Reading {
 }
 
 /**
- * Compares the clock of this process with the server's, which all processes share. A process whose clock is
- * ahead would take leases of others for expired, and purge rows too early. A monotonic clock shows at once
- * when the clock of this process is set.
+ * Compares the clock of this process with the server's, which all processes share. A process whose clock is ahead
+ * would take others' leases for expired, and purge rows too early. A monotonic clock reveals at once if this
+ * process's clock is set.
  */
 export class ServerClock {
   readonly #storeName: string
@@ -28,10 +28,7 @@ export class ServerClock {
   #reading: Reading | undefined
   readonly #asking = new Map<Session, Promise<void>>()
 
-  /**
-   * @param storeName - the name of the store in messages
-   * @param clock - the clock of this process; the system clock by default
-   */
+  /** @param storeName - the name of the store for messages */
   constructor(storeName: string, clock: Pick<Clock, 'nowMs'> = systemClock) {
     this.#storeName = storeName
     this.#clock = clock
@@ -51,8 +48,7 @@ export class ServerClock {
   }
 
   /**
-   * Asks the server for its time. Throws like {@link ServerClock.inAgreement}. Concurrent callers share the
-   * answer.
+   * Asks the server for its time, once for concurrent callers. Throws like {@link ServerClock.inAgreement}.
    */
   ask(session: Session): Promise<void> {
     const asking =
@@ -72,7 +68,7 @@ export class ServerClock {
   /**
    * Records a reading of the server's clock, in milliseconds since 1970.
    *
-   * @param sinceAskedMs - a stopwatch that was started at the question
+   * @param sinceAskedMs - a stopwatch, started before the server was asked
    * @throws ClocksDisagreeError
    */
   learn(serverMs: number, sinceAskedMs: () => number): void {

@@ -4,19 +4,17 @@ import type { Query } from '../sql.ts'
 import { countRows, inState } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
 
-/** The result: the positions of the settlements that took effect. */
+/** The result of the statement: the positions of the settlements that took effect. */
 export interface SettledRow {
   readonly positions: readonly number[] | null
 }
 
 interface SettleQuery extends Query {
-  /** Returns the settlements that took effect, from the answer. */
+  /** Returns the settlements that took effect, from the result of the statement. */
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
-/**
- * The parameters of settlements. Whether a null keeps or clears the value of the row depends on the column.
- */
+/** The settlements as parameters. A null keeps or clears the row's value, depending on the column. */
 const given = new GivenRows<Settlement>('given', 3, {
   destination_id: ['text', (end) => end.delivery.destinationId],
   id: ['bigint', (end) => end.delivery.id],
@@ -77,11 +75,11 @@ const counted = countRows(
 )
 
 /**
- * Ends only leases that this process still holds: a later lease has a different holder or number. A leased
- * row is always pending. The statement does not test that, because the planner might then read all pending
- * rows. A delivered webhook counts even if another process has leased its delivery since, unless a settlement
- * has changed the state or the number of attempts. `accepted_at` rules out a row that got the same id after a
- * backup was restored.
+ * Ends only leases that this process still has: a later lease has a different holder or number. Does not test that
+ * a leased row is pending, which it always is, because the planner might then read all pending rows.
+ *
+ * A delivered webhook counts even if another process has leased its delivery since, unless a settlement changed
+ * the state or the number of attempts. `accepted_at` excludes a row that got the same id after a restored backup.
  */
 const settled = `
   UPDATE evroute_deliveries delivery SET
@@ -108,8 +106,8 @@ const settled = `
   RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased, given.position`
 
 /**
- * The deliveries of requests without an effective settlement, for example after a lost lease. Locks them, so
- * that none is purged or erased before its requests are written.
+ * Deliveries with requests but no effective settlement, for example after a lost lease. Locks them, so that none is
+ * purged or erased before its requests are written.
  */
 const late = `
   SELECT delivery.destination_id, delivery.id, delivery.is_erased
@@ -119,10 +117,7 @@ const late = `
     ON delivery.destination_id = missing.destination_id AND delivery.id = missing.delivery_id
   FOR KEY SHARE OF delivery`
 
-/**
- * Writes requests to the log. Skips requests of purged deliveries, and leaves out the answers to erased
- * deliveries.
- */
+/** Writes requests to the log, without those of purged deliveries and without the answers to erased ones. */
 const logged = `
   INSERT INTO evroute_requests (written_at, ${requests.columns})
   SELECT $1, request.destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
@@ -131,7 +126,7 @@ const logged = `
     SELECT destination_id, id, is_erased FROM settled UNION ALL SELECT * FROM late) known
     ON known.destination_id = request.destination_id AND known.id = request.delivery_id`
 
-/** Requests with rows of their own, and first tries whose settlement took no effect. */
+/** The requests to write: those of the batch, and first tries whose settlement took no effect. */
 const ofRequests = `
   SELECT ${requests.columns} FROM ${requests.sql}
   UNION ALL
@@ -158,7 +153,7 @@ export function settleQuery(batch: EndRequest<Settlement>, holder: number): Sett
   return { name: 'settle', sql, values, settlementsOf }
 }
 
-/** Compares settlements, to sort them into the order in which all transactions lock rows. */
+/** Sorts settlements into the order in which all transactions lock rows. */
 function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1

@@ -15,12 +15,11 @@ const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesA
 
 const releasedProblem = 'the archive was released before its contents were erased'
 
-/** The archives and regulations of processes that share a database. */
+/** The archives that regulations wait for, in a database that processes share. */
 export class SharedArchives implements SharedRegulations {
   readonly #database: Database
   readonly #reading: Database
 
-  /** @param reading - the database for reads */
   constructor(database: Database, reading: Database) {
     this.#database = database
     this.#reading = reading
@@ -54,7 +53,7 @@ export class SharedArchives implements SharedRegulations {
 }
 
 function* register(archives: readonly KeptArchive[]): Script<void> {
-  // Lock first, so that a process that stores a regulation has either committed it or sees the archives.
+  // Lock first: a process that stores a regulation has then either committed it, or will see these archives.
   yield* run(raw('LOCK TABLE evroute_archives IN ROW EXCLUSIVE MODE'))
   const ids = archives.map(({ id }) => toStored(id))
   const known = yield* rowsOf<{ readonly id: string }>(
@@ -71,8 +70,8 @@ function* register(archives: readonly KeptArchive[]): Script<void> {
 }
 
 /**
- * Makes regulations wait for archives: unfinished ones, because an archive may have events from before them, and
- * those from which an archive was released, because it may be back.
+ * Makes regulations wait for new archives: unfinished ones, because an archive may contain older events, and those
+ * from which an archive was released, because it may have come back.
  */
 function* awaitAdded(archives: readonly KeptArchive[]): Script<void> {
   const rows = yield* rowsOf<{ readonly number: number; readonly archive: string | null }>(sql`

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 
-/** The sockets of a store's connections. They can all be closed at once if the server does not answer. */
+/** The sockets of a store's connections, to close all of them at once if the server does not answer. */
 export class Sockets {
   readonly #open = new Set<Socket>()
   #isCut = false
@@ -10,12 +10,12 @@ export class Sockets {
     const socket = new Socket()
     this.#open.add(socket)
     socket.once('close', () => this.#open.delete(socket))
-    // Wait until `pg` has called connect: it would reopen a socket that is already destroyed.
+    // Let `pg` call connect first, because it would reopen a destroyed socket.
     if (this.#isCut) process.nextTick(cut, socket)
     return socket
   }
 
-  /** Closes every socket, and those that are made later. Pending statements fail. */
+  /** Closes all sockets, and later ones too. Pending statements fail. */
   cut(): void {
     this.#isCut = true
     for (const socket of this.#open) cut(socket)

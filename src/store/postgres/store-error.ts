@@ -1,13 +1,13 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 
-/** A hint for errors whose code is listed or begins with a listed one: an SQLSTATE, or a name of Node or TLS. */
+/** A hint for errors whose code begins with a listed one: an SQLSTATE, or an error code of Node or TLS. */
 type Hint = readonly [codes: readonly string[], hint: string]
 
 const reachHint =
   'Check that the server is running, and check its host and port. Refused calls can then be sent again.'
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
 
-/** Hints for errors that may go away by themselves, special codes before their prefixes. */
+/** Hints for errors that may go away by themselves; longer codes come before their prefixes. */
 const temporary: readonly Hint[] = [
   [['25006'], 'Name the primary server in the URL: a standby is read-only.'],
   [['53300'], 'Raise max_connections on the server, or close connections of other programs.'],
@@ -23,7 +23,7 @@ const temporary: readonly Hint[] = [
   [['08', '57P', 'ECONN', 'EPIPE', 'ETIMEDOUT', 'EHOST', 'ENET', 'ENOTFOUND', 'EAI_'], reachHint],
 ]
 
-/** Hints for errors that an operator has to correct. */
+/** Hints for errors that an operator must correct. */
 const lasting: readonly Hint[] = [
   [['28'], passwordHint],
   [['3D000'], 'Create the database with CREATE DATABASE, or name a different one in the URL.'],
@@ -58,8 +58,8 @@ const lasting: readonly Hint[] = [
 ]
 
 /**
- * Hints by message, for errors that an operator has to correct and whose code is missing or ambiguous. If the
- * server's messages are in another language, the code decides.
+ * Hints by message, for errors that an operator must correct and whose code is missing or ambiguous. If the server
+ * speaks a different language, the code decides.
  */
 const said: readonly (readonly [message: RegExp, hint: string])[] = [
   [
@@ -80,21 +80,21 @@ const said: readonly (readonly [message: RegExp, hint: string])[] = [
   ],
 ]
 
-/** Messages of `pg` without a code, for a connection that was lost or could not be made. */
+/** Messages of `pg` without a code, about a connection that was lost or could not be made. */
 const connectionGone = /connection (?:terminated|error|ended)|query read timeout|timeout expired/i
 
 /**
- * SQLSTATEs after which the same transaction can be retried. The last one means that a table has
- * changed since the connection parsed a statement.
+ * SQLSTATEs after which the same transaction can be retried. The last one means that a table has changed since the
+ * connection prepared a statement.
  */
 const conflictCodes: readonly string[] = ['40001', '40P01', '0A000']
 
-/** Tells whether an error is a conflict of transactions, after which nothing was written. */
+/** Tells whether a transaction failed because of a conflict, so that nothing was written. */
 export function isConflict(error: unknown): boolean {
   return conflictCodes.includes(codeOf(error))
 }
 
-/** Tells whether an error means that no partition takes a row. */
+/** Tells whether an error means that a row has no partition. */
 export function isPartitionMissing(error: unknown): boolean {
   return codeOf(error) === '23514'
 }
@@ -132,13 +132,13 @@ function meaningOf(error: unknown): Meaning {
 function meaningOfUnknown(error: unknown, reason: string): Meaning {
   const message = messageOf(error)
   const { syscall } = (error ?? {}) as { readonly syscall?: unknown }
-  // A file can be missing for a moment while it is being replaced.
+  // Temporary, because a file can be missing for a moment while it is being replaced.
   if (syscall === 'open' || syscall === 'read') {
     return [reason, true, 'Check the files that sslrootcert, sslcert and sslkey name in the URL.']
   }
-  // A server that is not running has no socket in its folder.
+  // If the server is not running, its socket file is missing.
   if (syscall === 'connect' || connectionGone.test(message)) return [reason, true, reachHint]
-  // The server asks for a password and the URL has none.
+  // The server asks for a password, but the URL has none.
   if (/SASL|password/.test(message)) return [reason, false, passwordHint]
   const isTls =
     /CERT|TLS|SSL|ISSUER|UNABLE_TO_VERIFY/.test(codeOf(error)) || /SSL|sslrootcert/.test(message)
@@ -152,7 +152,7 @@ function hintFor(code: string, hints: readonly Hint[]): string | undefined {
   return hints.find(([codes]) => codes.some((prefix) => code.startsWith(prefix)))?.[1]
 }
 
-/** Joins the errors of all addresses of a host, because the error as a whole has no message. */
+/** Joins the errors for all addresses of a host, because an AggregateError itself has no message. */
 function reasonOf(error: unknown): string {
   const reasons = error instanceof AggregateError ? error.errors.map(messageOf) : []
   const reason = reasons.length > 0 ? reasons.join(', ') : messageOf(error)

@@ -3,7 +3,7 @@ import { raw, sql, type Sql } from '../sql.ts'
 const text = 'text COLLATE "C" NOT NULL'
 const number = 'bigint NOT NULL'
 
-/** The settings of a table whose few rows change all the time. */
+/** Settings for a table with few rows that change all the time. */
 const busy = `autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
   autovacuum_vacuum_cost_delay = 0`
 
@@ -13,34 +13,32 @@ const firstCounts = [
 ].map((name) => `${name} ${number} DEFAULT 0`)
 
 /**
- * The tables of the first version that several processes can share. Processes of that version may still use
- * the database, so this list never changes. The tables are in the first schema of the session's search_path.
+ * The tables of the first version that several processes can share. Processes of that version may still use the
+ * database, so this list never changes. The tables are in the first schema of the session's search_path.
  *
- * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one; `deliveries`
- *   counts them
- * - `deliveries`: keyed by destination and id. One index has pending deliveries by due time, the other has
- *   ended deliveries by the time when they ended. No index has the lease, so a claim writes to no index;
- *   `fillfactor` leaves room in each page for the new row
- * - `requests`: the requests and their answers, in partitions of days, because only dropping a partition
- *   returns disk space. Failures have their own partitions, because they are kept for longer
- * - `seen`: the messageIds for deduplication
- * - `counts`: the ledger and the numbers of purged deliveries. A count is the sum of several rows
- * - `moves`: has one row once a store has moved here from another engine. `store_id` is the id of the store.
- *   The first version stored the row when a move began, and set `completed_at` when it was complete
- * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A userId
- *   may be too long for a key in an ordered index
+ * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one; `deliveries` counts
+ *   them
+ * - `deliveries`: keyed by destination and id. One index has pending deliveries by due time, the other ended ones
+ *   by end time. No index includes the lease, so a claim writes to no index; `fillfactor` leaves room in each page
+ *   for the new row
+ * - `requests`: requests and their answers, partitioned by day, because only dropping a partition returns disk
+ *   space. Failures have their own partitions, because they are kept longer
+ * - `seen`: messageIds, for deduplication
+ * - `counts`: the ledger, and the numbers of purged deliveries. A count is the sum of several rows
+ * - `moves`: has one row once a store has moved here from a SQLite file. `store_id` is the id of the store. The
+ *   first version stored the row when a move began, and set `completed_at` when it was complete
+ * - `suppressions`: users whose calls are dropped, each with a source; '' stands for all sources. Their index is a
+ *   hash, because a userId may be too long for an ordered one
  * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation locks it
  *   exclusively
- * - `regulations`: each with the progress of its erasure. A regulation covers deliveries up to `last_id`. Its
- *   notifications have the last ids up to `last_notification_id`. `streams` counts them by state; it is
- *   written when the regulation is created, and again when it finishes. `stage` is the next stage, `at_key`
- *   and `at_id` the last row that the stage read
- * - `regulation_left`: deliveries that were leased when the erasure reached them
- * - `audiences`: `members` counts the members. `numbers` is the last number that was given to a member; no
- *   two members ever share one. `sync` is the number of the current sync. A sync that finds a different
- *   number there has been replaced
- * - `members`: keyed by digests of the identifiers, which may be longer than a key
- * - `processes`: the first version's processes; this version does not read it
+ * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have consecutive ids, up to
+ *   `last_notification_id`. `streams` counts them by state; it is written when the regulation is created, and again
+ *   when it finishes. `stage` is the stage of its erasure, `at_key` and `at_id` the last row that it has reached
+ * - `regulation_left`: deliveries that were leased when an erasure reached them
+ * - `audiences`: `members` counts the members. `numbers` is how many member numbers were assigned; no number is
+ *   used twice. `sync` is the number of the current sync. A sync that finds a different number is superseded
+ * - `members`: keyed by digests of the identifiers, which may be too long for a key
+ * - `processes`: the processes of the first version; this version does not read it
  * - `regulation_archives`: the archives that a regulation waits for
  */
 export const firstTables: readonly string[] = [
@@ -150,33 +148,30 @@ export const firstTables: readonly string[] = [
 /** The number of changes in {@link firstTables}. The first version counted them one by one. */
 export const firstVersion = 5
 
-/** A digest of a userId, because a userId may be too long for a key in an ordered index. */
+/** A digest, because a userId may be too long for an ordered index. */
 const userDigest = 'hashtextextended(user_id, 0)'
 
-/** Returns the condition that finds the deliveries of a user in their index. */
+/** Returns the condition that finds a user's deliveries in the index. */
 export function isOfUser(userId: string): Sql {
   const id = sql`${userId}::text`
   return sql`${raw(userDigest)} = hashtextextended(${id}, 0) AND user_id = ${id}`
 }
 
-/**
- * How far the clock of a process that writes a request may lag behind the clock of the process that accepted
- * the event.
- */
+/** How far the clock of the process that sends may lag behind that of the process that accepted the event. */
 const clocksMs = 24 * 60 * 60 * 1_000
 
 /**
- * The additions of this version. It only adds, so processes of the first version continue and can be
- * restarted. Once a release stops using something, the next release removes it.
+ * What later versions added. They only add, so that processes of the first version keep working and can be
+ * restarted. One release stops using something, and the next one removes it.
  *
- * - A trigger deletes requests together with their delivery, because an erasure finds requests through
- *   deliveries. It also runs when a process of the first version deletes the delivery. Its settings keep the
- *   planner from reading whole partitions while it has no statistics of a new partition
- * - `live_processes`: a row for each process, so that a heartbeat writes as much for a thousand destinations
- *   as for one. Times are by the server's clock. `destinations` has, for each destination, when the process
- *   joined and when it left; null if it has not left. `version` is the time when `destinations` was written
- * - The row of a delivery keeps the request of a first try that succeeded, which most deliveries have.
- *   `try_at` is null if there is none
+ * - A trigger deletes requests together with their delivery, because an erasure finds requests through deliveries.
+ *   It also runs when a process of the first version deletes a delivery. Its settings keep the planner from reading
+ *   whole partitions while it has no statistics for a new one
+ * - `live_processes`: one row per process, so that a heartbeat writes as much for a thousand destinations as for
+ *   one. Times are by the server's clock. `destinations` has the times when the process joined each destination and
+ *   left it, or null. `version` is the time when `destinations` was written
+ * - `try_…` of a delivery is the request of a first try that succeeded, which most deliveries have; `try_at` is
+ *   null in others
  * - `traceparent` of a delivery is the trace context of the request that brought the event
  */
 export const additions: readonly string[] = [
@@ -202,19 +197,19 @@ export const additions: readonly string[] = [
     ADD COLUMN IF NOT EXISTS traceparent text`,
 ]
 
-/** The number of changes up to this version. A database with this many has all of them. */
+/** The number of changes in all. A database with this many is up to date. */
 export const latestVersion = 11
 
 /**
  * Indexes that are built while processes use the store: their names, and the text after `CREATE INDEX name`.
  *
- * - With `expiring`, a purge finds deliveries whose retry window is over. Deliveries that were never tried
- *   are not in this index, so an add does not write to it
- * - With `of_message` and `of_user`, look-ups find deliveries by messageId and by user. A user may have many
- *   deliveries, so `of_user` keeps them in the order of their ids. A messageId has few, so `of_message` is a
- *   hash: it costs an add no measurable time, and an ordered index is larger. A row enters both indexes when
- *   it is added, and again when it is settled. With 300,000 rows, batches of 100 and both indexes, an add
- *   takes 13 % longer and a settlement 24 %, and an event writes 2,710 bytes of WAL instead of 2,010
+ * - `expiring` finds deliveries whose retry window is over, for a purge. Untried deliveries are not in it, so an add
+ *   does not write to it
+ * - `of_message` and `of_user` find deliveries by messageId and by user. A user may have many deliveries, so
+ *   `of_user` orders them by id. A messageId has few, so `of_message` is a hash, which costs an add no measurable
+ *   time and is smaller than an ordered index. A row enters both indexes when it is added, and again when it is
+ *   settled. With 300,000 rows and batches of 100, both indexes together make an add take 13 % longer and a
+ *   settlement 24 %, and an event writes 2,710 bytes of WAL instead of 2,010
  */
 export const addedIndexes: readonly { readonly name: string; readonly on: string }[] = [
   {
@@ -231,7 +226,7 @@ export const addedIndexes: readonly { readonly name: string; readonly on: string
   },
 ]
 
-/** Deletes requests whose delivery the first version deleted, a day at a time. */
+/** Deletes requests whose delivery a process of the first version has deleted, one day at a time. */
 export const deleteLeftRequests = `
   DO $$ DECLARE day regclass; BEGIN
     FOR day IN SELECT inhrelid::regclass FROM pg_inherits

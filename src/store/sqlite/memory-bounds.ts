@@ -35,7 +35,7 @@ interface Waiting {
 /**
  * Bounds the memory of a store, however many events pass through it. `add` waits for room, first come, first
  * served. A transaction that ends too many deliveries for the log also deletes the oldest ended ones. Must be
- * hooked before {@link Counts}, because it reads the uncommitted changes in them and adds its own.
+ * hooked before `Counts`, because it reads the uncommitted changes in them and adds its own.
  */
 export class MemoryBounds implements TransactionHooks {
   readonly #bounds: Required<MemoryBoundsOptions>
