@@ -22,11 +22,11 @@ import { keysOf } from '../../terminal/key.ts'
 import type { Terminal } from '../../terminal/process-terminal.ts'
 import { Capture } from '../capture.ts'
 import { curlCommand, comparisonText, eventDetails } from './event-details.ts'
-import { keysLine } from './keys-line.ts'
 import {
   afterArrival,
   displayOf,
   initialKeysState,
+  keysLine,
   stepKeys,
   type KeyEffect,
   type KeysState,

@@ -1,8 +1,10 @@
 import { parseMatch, type Match } from '../../../match/index.ts'
-import { SettingError } from '../../../model/index.ts'
+import { columnsOf, cutToColumns, SettingError, shortText } from '../../../model/index.ts'
 import type { ReceivedEvent } from '../../../receiver/index.ts'
 import { countOf, formatCount } from '../../output/numbers.ts'
-import { editLine, type EditedLine, type Key } from '../../terminal/key.ts'
+import type { Style } from '../../output/style.ts'
+import type { BottomText } from '../../terminal/bottom-line.ts'
+import { editLine, viewLine, type EditedLine, type Key } from '../../terminal/key.ts'
 
 /** How the next key is interpreted. In `number`, digits identify a request to pick or to compare with. */
 type KeysMode =
@@ -43,9 +45,11 @@ export type KeyEffect =
   | Effect<'fail_next', { failure: NextFailure }>
   | Effect<'clear' | 'interrupt' | 'suspend' | 'open_page' | 'show_held'>
 
-interface KeysStep {
-  readonly state: KeysState
-  readonly effects: readonly KeyEffect[]
+type Events = readonly ReceivedEvent[]
+
+/** What a key changes in the state, and the actions that it triggers. */
+interface Change extends Partial<KeysState> {
+  readonly effects?: readonly KeyEffect[]
 }
 
 /** The state before the first key. */
@@ -91,19 +95,20 @@ const pastedMin = 8
 export function stepKeys(
   state: KeysState,
   keys: readonly Key[],
-  events: readonly ReceivedEvent[],
-): KeysStep {
+  events: Events,
+): { readonly state: KeysState; readonly effects: readonly KeyEffect[] } {
   if (state.mode.kind !== 'filter' && isPasted(keys)) {
-    return tell(state, 'Ignored a paste. To filter by pasted text, press / first.')
+    const text = 'Ignored a paste. To filter by pasted text, press / first.'
+    return { state, effects: [{ kind: 'tell', text }] }
   }
-  const effects: KeyEffect[] = []
+  const all: KeyEffect[] = []
   let next = state
   for (const key of keys) {
-    const step = stepKey(next, key, events)
-    next = step.state
-    effects.push(...step.effects)
+    const { effects = [], ...change } = stepKey(next, key, events)
+    next = { ...next, ...change }
+    all.push(...effects)
   }
-  return { state: next, effects }
+  return { state: next, effects: all }
 }
 
 function isPasted(keys: readonly Key[]): boolean {
@@ -114,23 +119,21 @@ function isPasted(keys: readonly Key[]): boolean {
   return !isInterrupted && keys.filter(({ kind }) => kind === 'character').length >= pastedMin
 }
 
-type Events = readonly ReceivedEvent[]
-
-function stepKey(state: KeysState, key: Key, kept: Events): KeysStep {
-  if (key.kind === 'interrupt') return interrupted(state)
-  if (key.kind === 'suspend') return { state, effects: [{ kind: 'suspend' }] }
+function stepKey(state: KeysState, key: Key, kept: Events): Change {
+  if (key.kind === 'interrupt') return interruption
+  if (key.kind === 'suspend') return does('suspend')
   const events = matching(kept, state.filter)
   switch (state.mode.kind) {
     case 'keys':
       return stepPlainKey(state, key, events)
     case 'failure':
-      return stepFailure(state, key)
+      return stepFailure(key)
     case 'filter':
       return stepFilter(state, state.mode.line, { key, kept })
     case 'number':
       return stepNumber(state, state.mode, { key, events })
     case 'ending':
-      return { state, effects: [] }
+      return {}
   }
 }
 
@@ -138,14 +141,17 @@ function matching(events: Events, filter: Match | undefined): Events {
   return filter === undefined ? events : events.filter((event) => filter.test(event))
 }
 
+const plainMode: KeysMode = { kind: 'keys' }
+const interruption: Change = { mode: { kind: 'ending' }, effects: [{ kind: 'interrupt' }] }
+
 /** Handlers by lower-case character or kind of key. */
-const handlers = new Map<string, (state: KeysState, events: Events) => KeysStep>([
+const handlers = new Map<string, (state: KeysState, events: Events) => Change>([
   ['enter', (state) => withCurrent(state, 'show')],
   ['up', (state, events) => picking(state, events, -1)],
   ['down', (state, events) => picking(state, events, 1)],
-  ['escape', (state) => ({ state: { ...state, picked: undefined }, effects: [] })],
-  ['h', (state) => tell(state, keysHelp)],
-  ['?', (state) => tell(state, keysHelp)],
+  ['escape', () => ({ picked: undefined })],
+  ['h', () => tell(keysHelp)],
+  ['?', () => tell(keysHelp)],
   ['r', (state) => withCurrent(state, 'resend')],
   ['e', (state) => withCurrent(state, 'edit')],
   ['y', (state) => withCurrent(state, 'curl')],
@@ -153,147 +159,181 @@ const handlers = new Map<string, (state: KeysState, events: Events) => KeysStep>
   ['k', (state, events) => picking(state, events, -1)],
   ['j', (state, events) => picking(state, events, 1)],
   ['p', paused],
-  ['f', (state) => inMode(state, { kind: 'failure' })],
-  ['/', editingFilter],
+  ['f', () => ({ mode: { kind: 'failure' } })],
+  ['/', ({ filter }) => ({ mode: filterMode({ before: filter?.text ?? '', after: '' }) })],
   ['s', (state) => withCurrent(state, 'save')],
-  ['c', (state) => ({ state, effects: [{ kind: 'clear' }] })],
-  ['o', (state) => ({ state, effects: [{ kind: 'open_page' }] })],
-  ['q', interrupted],
+  ['c', () => does('clear')],
+  ['o', () => does('open_page')],
+  ['q', () => interruption],
 ])
 
-function stepPlainKey(state: KeysState, key: Key, events: Events): KeysStep {
+function stepPlainKey(state: KeysState, key: Key, events: Events): Change {
   const name = key.kind === 'character' ? key.text.toLowerCase() : key.kind
-  if (digit.test(name)) return inMode(state, { kind: 'number', digits: name, purpose: 'pick' })
-  return handlers.get(name)?.(state, events) ?? { state, effects: [] }
+  if (digit.test(name)) return { mode: { kind: 'number', digits: name, purpose: 'pick' } }
+  return handlers.get(name)?.(state, events) ?? {}
 }
 
 const digit = /^[0-9]$/
 
-function inMode(state: KeysState, mode: KeysMode): KeysStep {
-  return { state: { ...state, mode }, effects: [] }
-}
-
 /** Picks the request before or after the current one. After the newest, keys act on the last shown one again. */
-function picking(state: KeysState, events: Events, by: -1 | 1): KeysStep {
-  const { picked } = state
+function picking({ picked }: KeysState, events: Events, by: -1 | 1): Change {
   const at = picked === undefined ? events.length : events.findIndex(({ seq }) => seq >= picked.seq)
-  const next = Math.max((at === -1 ? events.length : at) + by, 0)
-  return { state: { ...state, picked: events[next] }, effects: [] }
+  return { picked: events[Math.max((at === -1 ? events.length : at) + by, 0)] }
 }
 
-function comparing(state: KeysState): KeysStep {
-  const { picked, last } = state
-  if ((picked ?? last) === undefined) return withCurrent(state, 'show')
-  return inMode(state, { kind: 'number', digits: '', purpose: 'compare' })
+function comparing(state: KeysState): Change {
+  if ((state.picked ?? state.last) === undefined) return withCurrent(state, 'show')
+  return { mode: { kind: 'number', digits: '', purpose: 'compare' } }
 }
 
 function stepNumber(
   state: KeysState,
   mode: Extract<KeysMode, { kind: 'number' }>,
   { key, events }: { readonly key: Key; readonly events: Events },
-): KeysStep {
+): Change {
   const { digits } = mode
-  const left: KeysState = { ...state, mode: { kind: 'keys' } }
   if (key.kind === 'character' && digit.test(key.text)) {
-    return inMode(state, { ...mode, digits: (digits + key.text).slice(0, 15) })
+    return { mode: { ...mode, digits: (digits + key.text).slice(0, 15) } }
   }
-  if (key.kind === 'backspace') return inMode(state, { ...mode, digits: digits.slice(0, -1) })
-  if (key.kind === 'escape') return { state: left, effects: [] }
+  if (key.kind === 'backspace') return { mode: { ...mode, digits: digits.slice(0, -1) } }
+  if (key.kind === 'escape') return { mode: plainMode }
   if (mode.purpose === 'compare') {
-    return key.kind === 'enter' ? compareNumbered(left, digits, events) : { state, effects: [] }
+    return key.kind === 'enter'
+      ? { mode: plainMode, ...compareNumbered(state, digits, events) }
+      : {}
   }
   const picked = events.find(({ seq }) => seq === Number(digits))
-  return picked === undefined
-    ? notKept(left, digits)
-    : stepPlainKey({ ...left, picked }, key, events)
+  if (picked === undefined) return { mode: plainMode, ...notKept(digits) }
+  return { mode: plainMode, picked, ...stepPlainKey({ ...state, picked }, key, events) }
 }
 
 /** Without a number, compares with the previous request of the same type. */
-function compareNumbered(state: KeysState, digits: string, events: Events): KeysStep {
-  const event = state.picked ?? state.last
-  if (event === undefined) return { state, effects: [] }
+function compareNumbered({ picked, last }: KeysState, digits: string, events: Events): Change {
+  const event = picked ?? last
+  if (event === undefined) return {}
   const other =
     digits === ''
       ? events.findLast(({ seq, type }) => type === event.type && seq < event.seq)
       : events.find(({ seq }) => seq === Number(digits))
-  if (other !== undefined) return { state, effects: [{ kind: 'compare', event, other }] }
-  if (digits !== '') return notKept(state, digits)
+  if (other !== undefined) return { effects: [{ kind: 'compare', event, other }] }
+  if (digits !== '') return notKept(digits)
   const hint = 'To compare with a different request, enter its number.'
-  return tell(state, `There is no earlier request of this type. ${hint}`)
+  return tell(`There is no earlier request of this type. ${hint}`)
 }
 
-function notKept(state: KeysState, digits: string): KeysStep {
-  return tell(state, `Request #${digits} is no longer kept, or is hidden by the filter.`)
+function notKept(digits: string): Change {
+  return tell(`Request #${digits} is no longer kept, or is hidden by the filter.`)
 }
 
-function interrupted(state: KeysState): KeysStep {
-  return { state: { ...state, mode: { kind: 'ending' } }, effects: [{ kind: 'interrupt' }] }
+function withCurrent({ picked, last }: KeysState, kind: EventEffect['kind']): Change {
+  const event = picked ?? last
+  return event === undefined
+    ? tell('No request has been shown yet.')
+    : { effects: [{ kind, event }] }
 }
 
-function withCurrent(state: KeysState, kind: EventEffect['kind']): KeysStep {
-  const event = state.picked ?? state.last
-  if (event === undefined) return tell(state, 'No request has been shown yet.')
-  return { state, effects: [{ kind, event }] }
-}
-
-function paused(state: KeysState): KeysStep {
-  const { arrivedInPause: arrived } = state
+function paused({ arrivedInPause: arrived }: KeysState): Change {
   if (arrived === undefined) {
     const text = 'Paused: requests are still answered and saved. Press p again to show them.'
-    return tell({ ...state, arrivedInPause: 0 }, text)
+    return { arrivedInPause: 0, ...tell(text) }
   }
   const text = `Resumed: ${countOf(arrived, 'request')} arrived.`
-  const next = { ...state, arrivedInPause: undefined }
-  return { state: next, effects: [{ kind: 'tell', text }, { kind: 'show_held' }] }
+  return { arrivedInPause: undefined, effects: [{ kind: 'tell', text }, { kind: 'show_held' }] }
 }
 
-function stepFailure(state: KeysState, key: Key): KeysStep {
+function stepFailure(key: Key): Change {
   const text = key.kind === 'character' ? key.text.toLowerCase() : ''
-  const left: KeysState = { ...state, mode: { kind: 'keys' } }
-  if (text === '5') return { state: left, effects: [{ kind: 'fail_next', failure: 503 }] }
-  if (text === 't') return { state: left, effects: [{ kind: 'fail_next', failure: 'hang' }] }
-  return key.kind === 'escape' ? { state: left, effects: [] } : { state, effects: [] }
+  if (text === '5') return { mode: plainMode, effects: [{ kind: 'fail_next', failure: 503 }] }
+  if (text === 't') return { mode: plainMode, effects: [{ kind: 'fail_next', failure: 'hang' }] }
+  return key.kind === 'escape' ? { mode: plainMode } : {}
 }
 
-function editingFilter(state: KeysState): KeysStep {
-  const line = { before: state.filter?.text ?? '', after: '' }
-  return inMode(state, { kind: 'filter', line })
+function filterMode(line: EditedLine): KeysMode {
+  return { kind: 'filter', line }
 }
 
 function stepFilter(
   state: KeysState,
   line: EditedLine,
   { key, kept }: { readonly key: Key; readonly kept: Events },
-): KeysStep {
-  const left: KeysState = { ...state, mode: { kind: 'keys' } }
-  if (key.kind === 'escape') return { state: left, effects: [] }
-  if (key.kind !== 'enter') {
-    return inMode(state, { kind: 'filter', line: editLine(line, key) })
-  }
+): Change {
+  if (key.kind === 'escape') return { mode: plainMode }
+  if (key.kind !== 'enter') return { mode: filterMode(editLine(line, key)) }
   const text = (line.before + line.after).trim()
-  if (text === '') return tell(withFilter(left, undefined, kept), 'All requests are shown.')
+  if (text === '')
+    return { ...filtered(state, undefined, kept), ...tell('All requests are shown.') }
   try {
     const filter = parseMatch(text)
     const { length } = matching(kept, filter)
     const hint = length === 0 ? '' : ` Press up to pick ${length === 1 ? 'it' : 'one'}.`
-    return tell(
-      withFilter(left, filter, kept),
-      `Only requests that match ${filter.text} are shown: ${formatCount(length)} so far.${hint}`,
-    )
+    return {
+      ...filtered(state, filter, kept),
+      ...tell(
+        `Only requests that match ${filter.text} are shown: ${formatCount(length)} so far.${hint}`,
+      ),
+    }
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
-    return tell(state, `${error.message}. ${error.hint ?? ''}`)
+    return tell(`${error.message}. ${error.hint ?? ''}`)
   }
 }
 
 /** Sets the filter. Keys then act only on requests that it shows. */
-function withFilter(state: KeysState, filter: Match | undefined, kept: Events): KeysState {
-  const [picked] = matching(state.picked === undefined ? [] : [state.picked], filter)
-  return { ...state, filter, picked, last: matching(kept, filter).at(-1) }
+function filtered({ picked }: KeysState, filter: Match | undefined, kept: Events): Change {
+  const [stillPicked] = matching(picked === undefined ? [] : [picked], filter)
+  return { mode: plainMode, filter, picked: stillPicked, last: matching(kept, filter).at(-1) }
 }
 
-function tell(state: KeysState, text: string): KeysStep {
-  return { state, effects: [{ kind: 'tell', text }] }
+function tell(text: string): Change {
+  return { effects: [{ kind: 'tell', text }] }
+}
+
+function does(kind: 'clear' | 'open_page' | 'suspend'): Change {
+  return { effects: [{ kind }] }
+}
+
+const editorPrompt = '/ '
+
+/** Formats the line of keys, at most `columnsMax` wide, most important part first. */
+export function keysLine(state: KeysState, columnsMax: number, style: Style): BottomText {
+  const { mode } = state
+  switch (mode.kind) {
+    case 'filter': {
+      const { text, cursorBack } = viewLine(mode.line, columnsMax - columnsOf(editorPrompt))
+      return { text: `${style.strong(editorPrompt)}${text}`, cursorBack }
+    }
+    case 'failure':
+      return plain('Fail the next one: 5 answers 503, t times out, esc cancels')
+    case 'number': {
+      const { purpose, digits } = mode
+      const prompt = purpose === 'pick' ? '#' : `Compare with #`
+      const rest = purpose === 'compare' && digits === '' ? ' (enter: the previous one)' : ''
+      return plain(`${prompt}${digits}${rest}`)
+    }
+    case 'ending':
+      return plain('Ending. Press Ctrl-C to quit at once')
+    case 'keys':
+      return plain(wordsOf(state).join(' · '))
+  }
+
+  function plain(text: string): BottomText {
+    return { text: style.faint(cutToColumns(text, columnsMax)), cursorBack: 0 }
+  }
+}
+
+function wordsOf({ arrived, arrivedInPause, filter, picked }: KeysState): readonly string[] {
+  const paused = arrivedInPause === undefined ? [] : [`paused, ${formatCount(arrivedInPause)} new`]
+  const filtered = filter === undefined ? [] : [`/ ${filter.text}`]
+  if (picked !== undefined) {
+    const { seq, type, userId, body } = picked
+    const name = body?.['event'] ?? body?.['name']
+    const parts = [`▸ #${seq}`, type ?? 'malformed', userId, name]
+    const label = parts
+      .filter((part) => typeof part === 'string')
+      .map((part) => shortText(part, 24))
+    return [...paused, label.join(' '), 'enter show', 'r resend', 'e edit', 'd compare', 'y curl']
+  }
+  return [...paused, ...filtered, 'h help', 'q quit', `${formatCount(arrived)} received`]
 }
 
 const keysHelp = `Keys

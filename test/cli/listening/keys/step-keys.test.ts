@@ -3,11 +3,11 @@ import {
   afterArrival,
   initialKeysState,
   displayOf,
+  keysLine,
   stepKeys,
   type KeyEffect,
   type KeysState,
 } from '../../../../src/cli/listening/keys/step-keys.ts'
-import { keysLine } from '../../../../src/cli/listening/keys/keys-line.ts'
 import { plainStyle } from '../../../../src/cli/output/style.ts'
 import { keysOf } from '../../../../src/cli/terminal/key.ts'
 import { parseMatch } from '../../../../src/match/index.ts'
