@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { errorAnswer, listen, sendAnswer, type Listening } from '../http/index.ts'
+import { errorAnswer, listen, sendAnswer } from '../http/index.ts'
 import { createRuntime } from '../runtime/index.ts'
 import { receiverApp } from './app.ts'
 import { EventLog } from './event-log.ts'
@@ -11,7 +11,7 @@ import { Waits } from './waits.ts'
 /** Maximum number of requests to show. The oldest are dropped. */
 const eventsMax = 100_000
 
-/** Options for {@link CaptureViewer.open}. */
+/** Options for {@link openCaptureViewer}. */
 export interface CaptureViewerOptions {
   /** The port on 127.0.0.1; 0 for a free one. */
   readonly port: number
@@ -21,67 +21,56 @@ export interface CaptureViewerOptions {
   readonly secret: string | undefined
 }
 
-/** Serves the page and the API of a receiver for the requests of a capture. It receives no webhooks. */
-export class CaptureViewer implements AsyncDisposable {
+/** Serves the page and the API of a receiver for the requests of a capture. */
+export interface CaptureViewer extends AsyncDisposable {
   /** The viewer's URL, without a path. */
   readonly url: string
-  readonly #log: EventLog
-  readonly #waits: Waits
-  readonly #listening: Listening
-
-  private constructor(log: EventLog, waits: Waits, listening: Listening) {
-    this.url = listening.url
-    this.#log = log
-    this.#waits = waits
-    this.#listening = listening
-  }
-
-  /** @throws EvrouteError `port_in_use` or `cannot_listen` */
-  static async open({ port, resendTo, secret }: CaptureViewerOptions): Promise<CaptureViewer> {
-    const { log: runtimeLog, clock } = createRuntime()
-    const waits = new Waits(clock)
-    const log = new EventLog(eventsMax, runtimeLog, waits)
-    const api = new WaitApi({
-      log,
-      expectations: new Expectations(log, waits, clock),
-      waits,
-      secret,
-      clock,
-      urls: () => Promise.resolve(resendTo === undefined ? [] : [resendTo]),
-      sessions: undefined,
-      answers: undefined,
-      passesOn: false,
-    })
-    const app = receiverApp(
-      {
-        ask: (request, response) => api.answer(request, response),
-        receive: (_request, response) => refuseWebhook(response),
-      },
-      runtimeLog,
-    )
-    const listening = await listen(app, { host: '127.0.0.1', port })
-    return new CaptureViewer(log, waits, listening)
-  }
-
-  /** Adds a request from the capture. */
-  add(event: UnnumberedEvent): Promise<void> {
-    return this.#log.add(() => event)
-  }
-
   /** The number of requests that are shown, and that were added. */
-  get counts(): { readonly shown: number; readonly read: number } {
-    return { shown: this.#log.events.length, read: this.#log.counts.received }
-  }
+  readonly counts: () => { readonly shown: number; readonly read: number }
+  /** Adds a request from the capture. */
+  readonly add: (event: UnnumberedEvent) => Promise<void>
+}
 
-  /** Closes the port. */
-  async close(): Promise<void> {
-    this.#waits.endAll()
-    await this.#listening.close()
-  }
-
-  /** Closes at the end of an `await using` block. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close()
+/**
+ * Opens a viewer. It receives no webhooks.
+ *
+ * @throws EvrouteError `port_in_use` or `cannot_listen`
+ */
+export async function openCaptureViewer({
+  port,
+  resendTo,
+  secret,
+}: CaptureViewerOptions): Promise<CaptureViewer> {
+  const { log: runtimeLog, clock } = createRuntime()
+  const waits = new Waits(clock)
+  const log = new EventLog(eventsMax, runtimeLog, waits)
+  const api = new WaitApi({
+    log,
+    expectations: new Expectations(log, waits, clock),
+    waits,
+    secret,
+    clock,
+    urls: () => Promise.resolve(resendTo === undefined ? [] : [resendTo]),
+    sessions: undefined,
+    answers: undefined,
+    passesOn: false,
+  })
+  const app = receiverApp(
+    {
+      ask: (request, response) => api.answer(request, response),
+      receive: (_request, response) => refuseWebhook(response),
+    },
+    runtimeLog,
+  )
+  const listening = await listen(app, { host: '127.0.0.1', port })
+  return {
+    url: listening.url,
+    counts: () => ({ shown: log.events.length, read: log.counts.received }),
+    add: (event) => log.add(() => event),
+    [Symbol.asyncDispose]: async () => {
+      waits.endAll()
+      await listening.close()
+    },
   }
 }
 

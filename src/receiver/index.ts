@@ -10,7 +10,7 @@ export {
   type SnippetLanguage,
   type SuspectRequest,
 } from './diagnosis/index.ts'
-export { CaptureViewer } from './capture-viewer.ts'
+export { openCaptureViewer } from './capture-viewer.ts'
 export type { ReceiverAddress } from './endpoints.ts'
 export type { EventListener } from './event-log.ts'
 export { eventRecord, readEventRecord, type EventRecord } from './event-record.ts'

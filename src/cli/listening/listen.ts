@@ -1,4 +1,7 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, rmSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { endpointName, formatDuration, plainText, recordLine } from '../../model/index.ts'
 import {
   checkForwardTargets,
@@ -20,9 +23,9 @@ import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
 import { resultRecord, reportResults } from '../expecting/report-results.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
+import { cannotWrite } from '../output/error.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
-import { saveAuthority, type AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
 import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
 import { countsText, eventText, resentText } from './event-text.ts'
@@ -52,7 +55,6 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     passesOn: options.onEvent !== undefined,
   })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
-  let authority: AuthorityFile | undefined
   const program = eventProgram(options, screen.io)
   const badSignature = new AbortController()
   receiver.on('event', (event) => {
@@ -63,7 +65,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   })
   try {
     const address = await receiver.start()
-    if (address.authority !== null) authority = await saveAuthority(address.authority)
+    using authority = address.authority === null ? null : await saveAuthority(address.authority)
     view.ready({ ...address, ca: authority?.path ?? null })
     await showLast(view, options)
     const page = inspectorUrl(address.url, address.pageToken)
@@ -71,7 +73,10 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
       receiver,
       url: address.url,
       secret: options.secret,
-      resend: resendOver(receiver, options),
+      resend:
+        options.forwardTo.length === 0
+          ? undefined
+          : async (event) => resentText(await receiver.forward(event)),
       openPage: () => openPage(page),
     })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
@@ -88,7 +93,6 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   } finally {
     await receiver.close()
     await program?.close(io.stop)
-    authority?.remove()
     await screen.close()
     await capture?.close()
   }
@@ -106,6 +110,15 @@ function endCode(
   return badSignature.aborted ? gravest([end, exitCodes.badSignature]) : end
 }
 
+function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram | undefined {
+  if (onEvent === undefined) return undefined
+  const [program, ...args] = onEvent
+  const write = (text: string): void => {
+    if (!quiet) io.stderr.write(text)
+  }
+  return new EventProgram({ program, args, env: io.env, write })
+}
+
 /** Shows the last requests in the `--save` file. */
 async function showLast(view: ListenView, { save, last }: ListenOptions): Promise<void> {
   if (save === undefined || last === undefined) return
@@ -114,24 +127,6 @@ async function showLast(view: ListenView, { save, last }: ListenOptions): Promis
     kept = [...kept, ...events].slice(-last)
   }
   for (const event of kept) await view.event(event)
-}
-
-/** Makes a function that forwards a request again and returns a message; undefined without a target. */
-function resendOver(
-  receiver: Receiver,
-  { forwardTo }: ListenOptions,
-): ((event: ReceivedEvent) => Promise<string>) | undefined {
-  if (forwardTo.length === 0) return undefined
-  return async (event) => resentText(await receiver.forward(event))
-}
-
-function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram | undefined {
-  if (onEvent === undefined) return undefined
-  const [program, ...args] = onEvent
-  const write = (text: string): void => {
-    if (!quiet) io.stderr.write(text)
-  }
-  return new EventProgram({ program, args, env: io.env, write })
 }
 
 /** Resolves when all expectations are decided, at the latest at the timeout or when the receiver closes. */
@@ -291,4 +286,32 @@ function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
   const count = scenario.webhooks === 1 ? '' : ` --count ${scenario.webhooks}`
   return `${count} --retry-for 4h --clock virtual`
+}
+
+/** A file with the certificate of a test authority. It is deleted at the end of a `using` block. */
+interface AuthorityFile extends Disposable {
+  readonly path: string
+}
+
+/**
+ * Saves the certificate of a test authority. Senders trust the authority if NODE_EXTRA_CA_CERTS names the file.
+ *
+ * @throws EvrouteError `cannot_write_file`
+ */
+async function saveAuthority(authority: string): Promise<AuthorityFile> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'evroute-authority-'))
+    const path = join(folder, 'authority.pem')
+    await writeFile(path, authority)
+    const remove = (): void => {
+      process.off('exit', remove)
+      rmSync(folder, { recursive: true, force: true })
+    }
+    // A second signal or an error ends the process at once.
+    process.once('exit', remove)
+    return { path, [Symbol.dispose]: remove }
+  } catch (error) {
+    const hint = 'Set TMPDIR to a writable folder.'
+    throw cannotWrite('Cannot save the certificate of the authority', hint, error)
+  }
 }

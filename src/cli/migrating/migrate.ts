@@ -14,7 +14,7 @@ import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
 import type { CommandOutput } from '../output/style.ts'
-import { textTable, type TextTableView } from '../output/table.ts'
+import { textTable, type TableColumn } from '../output/table.ts'
 
 interface MigrateRun extends CommandOutput {
   readonly places: MigrationPlaces
@@ -25,8 +25,9 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const { io, places } = run
   const elapsedMs = stopwatch()
   const { newId, clock } = createRuntime()
-  const text = new ProgressText(elapsedMs)
-  const endProgress = startProgress(io, () => text.line, { color: run.color, quiet: false })
+  const format = progressFormat(elapsedMs)
+  let line = 'looking at both sides'
+  const endProgress = startProgress(io, () => line, { color: run.color, quiet: false })
   try {
     const outcome = await migrateStore({
       ...places,
@@ -34,7 +35,7 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
       signal: io.interrupted,
       newId,
       nowMs: () => clock.nowMs(),
-      progress: (progress: MoveProgress) => text.update(progress),
+      progress: (progress) => (line = format(progress)),
     })
     endProgress()
     return await tell(outcome, run, elapsedMs())
@@ -51,17 +52,9 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
     await writeData(io, recordLine(planRecord(plan)))
     return exitCodes.ok
   }
-  const rows = Object.entries(plan.figures.kinds)
-  const table = textTable(
-    rows,
-    [
-      { title: 'rows', text: ([title]) => title, look: 'name' },
-      { title: 'file', text: ([, count]) => formatCount(count), isCount: true },
-    ],
-    run,
-  )
-  await writeData(io, table)
-  const all = formatCount(rows.reduce((sum, [, count]) => sum + count, 0))
+  const rows = Object.entries(plan.figures.kinds).map(([what, source]) => ({ what, source }))
+  await writeData(io, textTable(rows, fileColumns, run))
+  const all = formatCount(rows.reduce((sum, { source }) => sum + source, 0))
   const are = plan.isMoved ? 'have already moved' : 'would move'
   note(run, `${all} rows ${are}: ${plainText(places.from)} to ${plan.place}`)
   return exitCodes.ok
@@ -71,7 +64,7 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   const { io, json } = run
   if (json) await writeData(io, recordLine(outcomeRecord(outcome, durationMs)))
   else if (outcome.kind !== 'interrupted') {
-    await writeData(io, comparedTable(outcome.figures, run))
+    await writeData(io, textTable(outcome.figures, [...fileColumns, databaseColumn], run))
   }
   const [from, place] = [plainText(run.places.from), plainText(outcome.place)]
   switch (outcome.kind) {
@@ -99,21 +92,16 @@ function note({ io, json }: MigrateRun, text: string): void {
   if (!json) io.stderr.write(`${text}\n`)
 }
 
-function comparedTable(figures: readonly ComparedFigure[], view: TextTableView): string {
-  return textTable(
-    figures,
-    [
-      { title: 'rows', text: ({ what }) => what, look: 'name' },
-      { title: 'file', text: ({ source }) => formatCount(source), isCount: true },
-      {
-        title: 'database',
-        text: ({ target }) => formatCount(target),
-        look: ({ source, target }) => (source === target ? 'good' : 'bad'),
-        isCount: true,
-      },
-    ],
-    view,
-  )
+const fileColumns: readonly TableColumn<Pick<ComparedFigure, 'what' | 'source'>>[] = [
+  { title: 'rows', text: ({ what }) => what, look: 'name' },
+  { title: 'file', text: ({ source }) => formatCount(source), isCount: true },
+]
+
+const databaseColumn: TableColumn<ComparedFigure> = {
+  title: 'database',
+  text: ({ target }) => formatCount(target),
+  look: ({ source, target }) => (source === target ? 'good' : 'bad'),
+  isCount: true,
 }
 
 function outcomeRecord(
@@ -135,28 +123,16 @@ function planRecord({ place, figures, isMoved }: MovePlan): Readonly<Record<stri
   return { kind: 'migrated', outcome: 'planned', to: place, moved: isMoved, ...figures }
 }
 
-/** The progress line of a migration: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */
-export class ProgressText {
-  readonly #elapsedMs: () => number
-  #line = 'looking at both sides'
+/** Returns a function that formats the progress: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */
+export function progressFormat(elapsedMs: () => number): (progress: MoveProgress) => string {
   /** The time and the row count when the current kind of rows began. */
-  #from = { title: '', atMs: 0, rows: 0 }
-
-  constructor(elapsedMs: () => number) {
-    this.#elapsedMs = elapsedMs
-  }
-
-  get line(): string {
-    return this.#line
-  }
-
-  /** Shows how far the migration is. */
-  update({ title, rows, rowsAll }: MoveProgress): void {
-    const atMs = this.#elapsedMs()
-    if (title !== this.#from.title) this.#from = { title, atMs, rows }
+  let from = { title: '', atMs: 0, rows: 0 }
+  return ({ title, rows, rowsAll }) => {
+    const atMs = elapsedMs()
+    if (title !== from.title) from = { title, atMs, rows }
     const done = `moving ${title}: ${formatCount(rows)} of ${formatCount(rowsAll)}`
-    const seconds = (atMs - this.#from.atMs) / 1_000
-    const rate = Math.round((rows - this.#from.rows) / seconds)
-    this.#line = seconds > 0 ? `${done} · ${formatCount(rate)}/s` : done
+    const seconds = (atMs - from.atMs) / 1_000
+    const rate = Math.round((rows - from.rows) / seconds)
+    return seconds > 0 ? `${done} · ${formatCount(rate)}/s` : done
   }
 }

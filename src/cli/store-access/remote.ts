@@ -2,9 +2,6 @@ import { Readable } from 'node:stream'
 import type {
   AudienceMembersRecord,
   AudienceOperations,
-  AudienceRemoveOutcome,
-  AudienceRemoveRequest,
-  AudienceSyncOutcome,
   AudienceSyncRequest,
   AudiencesRecord,
   RegulationsRecord,
@@ -12,13 +9,10 @@ import type {
 import type {
   Audience,
   AudienceFields,
-  Member,
   MemberFields,
-  MembersRequest,
   MembershipChange,
   RejectedRow,
   SyncCounts,
-  SyncListener,
   SyncOutcome,
 } from '../../audience/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
@@ -50,92 +44,76 @@ type LastLine =
       readonly left: number
     }
 
-/** The audiences of a running service. */
-export class RemoteAudiences implements AudienceOperations {
-  readonly #api: ServiceApi
-
-  constructor(api: ServiceApi) {
-    this.#api = api
+/** Opens the audiences of a running service. Its refusals, for example `sync_running`, are thrown as errors. */
+export function remoteAudiences(api: ServiceApi): AudienceOperations {
+  return {
+    list: async () => {
+      const page = await api.read<AudiencesRecord>('audiences', 'v1/audiences')
+      return page.audiences.map(audienceOf)
+    },
+    members: async ({ key, limit, after }) => {
+      const position =
+        after === null ? undefined : Buffer.from(JSON.stringify(after)).toString('base64url')
+      const path = `${pathOf(key)}${queryText({ limit, after: position })}`
+      const page = await api.find<AudienceMembersRecord>('audience', path)
+      return (page?.memberList ?? []).map(changeOf).map(({ identity, value }) => ({
+        identity,
+        value: value ?? 'null',
+      }))
+    },
+    sync: async (request, list) => {
+      const { name, key, computationClass, sourceId, columns, isDryRun } = request
+      const query = queryText({
+        ...{ name, key, class: computationClass, source: sourceId, valueColumn: columns.value },
+        ...{ idColumn: columns.userIds, dryRun: isDryRun ? 'true' : undefined },
+      })
+      const records = api.upload(`v1/audiences/sync${query}`, list)
+      const line = await lastLine(records, request, api)
+      if (line.kind === 'removal') throw api.stranger()
+      const { outcome, audience, ...counts } = line
+      return { kind: outcome, audience: audienceOf(audience), counts }
+    },
+    remove: async (request) => {
+      const path = `${pathOf(request.key)}/remove${request.isDryRun ? '?dryRun=true' : ''}`
+      const line = await lastLine(api.upload(path, Readable.from([])), request, api)
+      if (line.kind === 'sync') throw api.stranger()
+      return { kind: line.outcome, audience: audienceOf(line.audience), left: line.left }
+    },
   }
+}
 
-  async list(): Promise<readonly Audience[]> {
-    const page = await this.#api.read<AudiencesRecord>('audiences', 'v1/audiences')
-    return page.audiences.map(audienceOf)
-  }
-
-  async members({ key, limit, after }: MembersRequest): Promise<readonly Member[]> {
-    const position =
-      after === null ? undefined : Buffer.from(JSON.stringify(after)).toString('base64url')
-    const path = `${pathOf(key)}${queryText({ limit, after: position })}`
-    const page = await this.#api.find<AudienceMembersRecord>('audience', path)
-    return (page?.memberList ?? []).map(changeOf).map(({ identity, value }) => ({
-      identity,
-      value: value ?? 'null',
-    }))
-  }
-
-  /** @throws EvrouteError if the service refuses, for example `sync_running` */
-  async sync(
-    request: AudienceSyncRequest,
-    list: AsyncIterable<Uint8Array>,
-  ): Promise<AudienceSyncOutcome> {
-    const { name, key, computationClass, sourceId, columns, isDryRun } = request
-    const query = queryText({
-      ...{ name, key, class: computationClass, source: sourceId, valueColumn: columns.value },
-      ...{ idColumn: columns.userIds, dryRun: isDryRun ? 'true' : undefined },
-    })
-    const line = await this.#follow(this.#api.upload(`v1/audiences/sync${query}`, list), request)
-    if (line.kind === 'removal') throw this.#api.stranger()
-    const { outcome, audience, ...counts } = line
-    return { kind: outcome, audience: audienceOf(audience), counts }
-  }
-
-  /** @throws EvrouteError if the service refuses, for example `sync_running` */
-  async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
-    const { key, isDryRun } = request
-    const path = `${pathOf(key)}/remove${isDryRun ? '?dryRun=true' : ''}`
-    const line = await this.#follow(this.#api.upload(path, Readable.from([])), request)
-    if (line.kind === 'sync') throw this.#api.stranger()
-    return { kind: line.outcome, audience: audienceOf(line.audience), left: line.left }
-  }
-
-  async #follow(
-    records: AsyncIterable<ServiceRecord>,
-    { listener, drained }: Pick<AudienceSyncRequest, 'listener' | 'drained'>,
-  ): Promise<LastLine> {
-    for await (const record of records) {
-      const last = this.#take(record, listener)
-      if (last !== undefined) return last
-      await drained?.()
-    }
-    throw this.#api.brokenOff('it ended its answer early')
-  }
-
-  /** @returns the line if it is the last; undefined otherwise */
-  #take(record: ServiceRecord, listener: SyncListener): LastLine | undefined {
+/** Passes the lines of an answer to the listener, and returns the last. */
+async function lastLine(
+  records: AsyncIterable<ServiceRecord>,
+  { listener, drained }: Pick<AudienceSyncRequest, 'listener' | 'drained'>,
+  api: ServiceApi,
+): Promise<LastLine> {
+  for await (const record of records) {
     const line = record as ProgressLine
     switch (line.kind) {
       case 'rejected':
         listener.rejected(line)
-        return undefined
+        break
       case 'change':
         listener.changed([changeOf(line)])
-        return undefined
+        break
       case 'comparing':
         listener.comparing?.(line.members)
-        return undefined
+        break
       case 'progress':
         listener.progress(line)
-        return undefined
+        break
       case 'sync':
       case 'removal':
         return line
       case 'error':
-        throw this.#api.failed(line)
+        throw api.failed(line)
       default:
-        throw this.#api.stranger()
+        throw api.stranger()
     }
+    await drained?.()
   }
+  throw api.brokenOff('it ended its answer early')
 }
 
 function pathOf(key: string): string {
@@ -176,7 +154,7 @@ export function remoteOperations(api: ServiceApi): {
   readonly audiences: AudienceOperations
   readonly regulations: ChangedRegulations
 } {
-  return { audiences: new RemoteAudiences(api), regulations: remoteRegulations(api) }
+  return { audiences: remoteAudiences(api), regulations: remoteRegulations(api) }
 }
 
 function remoteRegulations(api: ServiceApi): ChangedRegulations {

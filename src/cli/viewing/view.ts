@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { checkUrl, plainText, recordLine } from '../../model/index.ts'
-import { CaptureViewer, readCapture } from '../../receiver/index.ts'
+import { openCaptureViewer, readCapture } from '../../receiver/index.ts'
 import type { ViewValues } from '../commands/view.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { openListInput } from '../input.ts'
@@ -14,13 +14,13 @@ export async function view(path: string, values: ViewValues, io: Io): Promise<Ex
   const { port, to, json, open } = values
   const secret = await readSecret(values.secret, io)
   const resendTo = to === undefined ? undefined : checkUrl('--to', to)
-  await using viewer = await CaptureViewer.open({ port, resendTo, secret })
+  await using viewer = await openCaptureViewer({ port, resendTo, secret })
   let badRows = 0
   for await (const part of readCapture(await openListInput(path, io))) {
     badRows += part.badRows.length
     for (const event of part.events) await viewer.add(event)
   }
-  const { shown, read } = viewer.counts
+  const { shown, read } = viewer.counts()
   const page = inspectorUrl(viewer.url)
   if (json) await writeData(io, recordLine({ kind: 'view', inspector: page, shown, read }))
   const others = read > shown ? ` of ${formatCount(read)}, the newest` : ''

@@ -1,14 +1,10 @@
 import { expect, test } from 'vitest'
-import { ProgressText } from '../../../src/cli/migrating/migrate.ts'
+import { progressFormat } from '../../../src/cli/migrating/migrate.ts'
 
 test('shows the progress of a migration, with the current rate', () => {
   let elapsedMs = 0
-  const text = new ProgressText(() => elapsedMs)
-  const update = (title: string, rows: number): string => {
-    text.update({ title, rows, rowsAll: 200_000 })
-    return text.line
-  }
-  expect(text.line).toBe('looking at both sides')
+  const format = progressFormat(() => elapsedMs)
+  const update = (title: string, rows: number): string => format({ title, rows, rowsAll: 200_000 })
   expect(update('bodies', 100_000)).toBe('moving bodies: 100,000 of 200,000')
   elapsedMs = 2_000
   expect(update('bodies', 120_000)).toBe('moving bodies: 120,000 of 200,000 · 10,000/s')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseTimeShift } from '../../../src/cli/sending/captured-request.ts'
-import { TimeShift } from '../../../src/cli/sending/time-shift.ts'
+import { TimeShift } from '../../../src/cli/sending/capture-outlet.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
 
 const nowMs = Date.parse('2027-01-01T00:00:00.000Z')

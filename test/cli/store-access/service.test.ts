@@ -4,7 +4,7 @@ import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
 import { placeFor, serverThat, serving, token } from './places.ts'
 import { ServiceApi } from '../../../src/cli/store-access/service-api.ts'
-import { RemoteAudiences } from '../../../src/cli/store-access/remote.ts'
+import { remoteAudiences } from '../../../src/cli/store-access/remote.ts'
 
 const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file', '-']
 
@@ -206,9 +206,7 @@ describe('a service that misbehaves', () => {
       request.resume().on('end', () => response.writeHead(200).end(lines(...told)))
     })
     const compared: number[] = []
-    const audiences = new RemoteAudiences(
-      new ServiceApi({ url, token }, new AbortController().signal),
-    )
+    const audiences = remoteAudiences(new ServiceApi({ url, token }, new AbortController().signal))
     const outcome = await audiences.sync(
       {
         ...{ name: undefined, key: 'vip', computationClass: 'audience', sourceId: undefined },

@@ -52,7 +52,7 @@ export interface ListenScreen {
 
 /** Makes a screen with keys on an interactive terminal; otherwise, one with plain streams. */
 export function listenScreen(options: ListenScreenOptions, io: Io): ListenScreen {
-  const { filter, save, input, json, quiet, color } = options
+  const { filter, input, json, quiet } = options
   const { terminal } = io
   if (terminal === undefined || !input || json || quiet) {
     return {
@@ -64,11 +64,10 @@ export function listenScreen(options: ListenScreenOptions, io: Io): ListenScreen
       close: () => Promise.resolve(),
     }
   }
-  const style = styleOf(io, 'stderr', color)
-  return new ListenKeys({ io, terminal, style, filter, save })
+  return new ListenKeys({ ...options, io, terminal, style: styleOf(io, 'stderr', options.color) })
 }
 
-interface ListenKeysParts extends Pick<ListenScreenOptions, 'filter' | 'save'> {
+interface ListenKeysParts extends ListenScreenOptions {
   readonly io: Io
   readonly terminal: Terminal
   readonly style: Style
