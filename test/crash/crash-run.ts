@@ -6,7 +6,7 @@ import type { Fault } from './deliverer-settings.ts'
 import type { Evidence } from './findings.ts'
 import { drawKillMoment, type DelivererEvent, type KillMoment } from './kill-plan.ts'
 import { DelivererRun, type DelivererReport } from './deliverer-run.ts'
-import { seededRandom } from './seeded-random.ts'
+import { seededRandom } from '../../src/receiver/faults/seeded-random.ts'
 import { Watchdog } from './watchdog.ts'
 import { Witness } from './witness.ts'
 

@@ -9,7 +9,7 @@ import { runCrashes, type CrashResult } from './crash-run.ts'
 import { faults } from './deliverer-settings.ts'
 import { figuresOf, findingsOf } from './findings.ts'
 import { randomKillEvents } from './kill-plan.ts'
-import { seededRandom } from './seeded-random.ts'
+import { seededRandom } from '../../src/receiver/faults/seeded-random.ts'
 
 const { values } = parseArgs({
   options: {

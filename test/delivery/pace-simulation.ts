@@ -1,3 +1,4 @@
+import { seededRandom } from '../../src/receiver/faults/seeded-random.ts'
 import { EndpointGate, type BegunRequest } from '../../src/delivery/endpoint-gate.ts'
 import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import { defaultRetryPolicy } from '../../src/delivery/retry-policy.ts'
@@ -7,15 +8,6 @@ import { answered, destinationOf } from './samples.ts'
 
 /** Returns the answer of an endpoint at a given time. */
 export type EndpointModel = (nowMs: number) => RequestOutcome
-
-/** Returns a generator of pseudorandom numbers from 0 up to 1. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
 
 /** Accepts a number of requests in each second, and answers the rest with 429. */
 export function windowLimit(perSecond: number, retryAfter?: string): EndpointModel {

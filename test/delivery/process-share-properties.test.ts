@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { placeHoldsMs, heartbeatMs, shareOf, type ProcessPlace } from '../../src/delivery/index.ts'
 import { limits } from '../../src/model/index.ts'
 import { ProcessRegistry } from '../support/process-registry.ts'
-import { seededRandom } from './pace-simulation.ts'
+import { seededRandom } from '../../src/receiver/faults/seeded-random.ts'
 
 const tickMs = 100
 const destinationId = 'crm'

@@ -1,3 +1,4 @@
+import { seededRandom } from '../../../src/receiver/faults/seeded-random.ts'
 import type { EraseResult } from '../../../src/privacy/index.ts'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -17,15 +18,6 @@ import { newPath } from './store-calls.ts'
 const destinationIds = ['ads', 'crm', 'mail', 'shop']
 const userIds = Array.from({ length: 120 }, (_, index) => `<user ${index}>`)
 const [erasedIds, otherIds] = [userIds.slice(0, 60), userIds.slice(60)]
-
-/** Makes a generator of pseudorandom numbers from 0 up to 1. */
-function numbersOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
 
 /** Counts each text in the file of a store, and in the files beside it. */
 function occurrences(path: string, texts: readonly string[]): readonly (readonly number[])[] {
@@ -141,7 +133,7 @@ describe('the files of a store', () => {
   test.each([1, 2])('contain nothing about erased users (history %i)', async (seed) => {
     const path = await newPath()
     const store = await SqliteStore.open(path)
-    await new History(store, numbersOf(seed)).run()
+    await new History(store, seededRandom(seed)).run()
     const regulation = {
       id: 'r_1',
       type: 'SUPPRESS_WITH_DELETE',
@@ -168,7 +160,7 @@ describe('the files of a store', () => {
   test('are not reported as erased while a reader keeps the log', async () => {
     const path = await newPath()
     const store = await SqliteStore.open(path)
-    await new History(store, numbersOf(4)).run()
+    await new History(store, seededRandom(4)).run()
     const regulation = { id: 'r_1', type: 'DELETE_INTERNAL', userIds, sourceIds: null } as const
     await store.regulations.create({ regulation, notifications: [], nowMs: nowMs + 1_000 })
     const reader = await openDatabase(path, 'read')
