@@ -129,7 +129,7 @@ const regulation = z.object({
   ),
 })
 
-/** The schema of an answer, by the `kind` of its record. */
+/** Makes the schema of an answer with a record of this `kind`. */
 function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
   shape: Shape,

@@ -47,11 +47,11 @@ export function record(fields: Readonly<Record<string, unknown>>): Answer {
   return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 
-/** A refusal of a request. */
+/** Why a request is refused, and the status of its answer. */
 export interface Refusal {
   readonly status: number
   readonly code: RefusalCode
-  /** A sentence without a period. */
+  /** A sentence without its final period. */
   readonly message: string
   readonly headers?: Answer['headers']
 }

@@ -60,7 +60,7 @@ export const removeReader: RequestReader<Pick<SyncQuery, 'isDryRun'>> = requestR
   (written) => ({ isDryRun: written.dryRun !== undefined }),
 )
 
-/** Makes the cursor for the next page of members. */
+/** Makes the cursor of the page that begins after this member. */
 export function formatCursor({ userId, anonymousId, email }: MemberIdentity): string {
   return Buffer.from(JSON.stringify({ userId, anonymousId, email })).toString('base64url')
 }

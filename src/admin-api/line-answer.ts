@@ -32,7 +32,7 @@ export class LineAnswer {
     response.write(records.map(recordLine).join(''))
   }
 
-  /** Resolves once the client has read the sent records or has left. Disconnects a client that reads nothing. */
+  /** Resolves once the client has read the sent records or has left. Disconnects it if that takes {@link untakenMs}. */
   drained(): Promise<void> {
     const response = this.#response
     if (!response.writableNeedDrain) return Promise.resolve()

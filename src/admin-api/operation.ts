@@ -51,19 +51,19 @@ export interface Operation<Value = unknown> extends Described<Value> {
 
 /** An operation that answers with a stream of records. */
 export interface StreamingOperation<Value = unknown> extends Described<Value> {
-  /** Answers a request. */
+  /** Sends the records of an answer, except the last. */
   stream(value: Value, input: StreamingInput): Promise<StreamingEnd>
 }
 
 /** An operation under `/v1`. */
 export type ApiOperation = Operation | StreamingOperation
 
-/** Checks that an operation fits the value that it reads. */
+/** Returns the operation. Its type checks that `run` takes the value that `reads` produces. */
 export function operation<Value>(checked: Operation<Value>): Operation {
   return checked
 }
 
-/** Checks that a streaming operation fits the value that it reads. */
+/** Returns the operation. Its type checks that `stream` takes the value that `reads` produces. */
 export function streamingOperation<Value>(checked: StreamingOperation<Value>): StreamingOperation {
   return checked
 }

@@ -166,7 +166,7 @@ export interface AudienceOperations extends AudienceReader {
 /** A request to remove an audience. */
 export interface AudienceRemoveRequest {
   readonly key: string
-  /** If true, the members are only reported. */
+  /** If true, changes are reported but not made. */
   readonly isDryRun: boolean
   readonly listener: SyncListener
   /** Awaited before each part, so that the listener can apply back pressure. */

@@ -15,7 +15,7 @@ export interface Problem {
   readonly moment: { readonly name: 'Since' | 'Next probe'; readonly at: string } | null
 }
 
-/** What the problems of a service are found in. */
+/** The parts of a service's state that show its problems. */
 export interface ServiceState {
   readonly unreadyReasons: readonly string[]
   readonly destinations: readonly DestinationState[]
@@ -83,7 +83,7 @@ function lossProblems(
   const { reasons, sinceMs } = lost
   // Some may have been retried since then.
   const deliveries = Math.min(lost.deliveries, ledger.failed + ledger.expired)
-  // A lasting fault of an endpoint is a problem of its own.
+  // A lasting fault of an endpoint is already listed as a problem of its own.
   const faults = new Set(endpoints.flatMap((each) => each.faults.map(({ reason }) => reason)))
   if (deliveries === 0 || reasons.every((reason) => faults.has(reason))) return []
   const count = deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`

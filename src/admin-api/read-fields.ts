@@ -15,7 +15,7 @@ export interface RequestReader<Value> {
   readonly read: (input: unknown, nowMs: number) => Reading<Value>
 }
 
-/** Sets the message of every issue to the accepted values. {@link requestReader} adds the given value. */
+/** Makes zod answer a wrong value with what is accepted. {@link requestReader} adds the given value. */
 export function accepts(accepted: string): {
   /** Returns the message. */
   readonly error: () => string
@@ -76,7 +76,7 @@ export function texts(countMax: number, lengthMax: number): z.ZodType<readonly s
     })
 }
 
-/** Makes the schema of a whole number, which is a string in a query. */
+/** Makes the schema of a whole number in a query, where it is a string. */
 export function numeral(
   min: number,
   max: number,

@@ -32,7 +32,7 @@ const reveal = oneOf(['true', 'false'])
 
 const deliveryId = parsed('a destination and a number, such as crm/17', parseDeliveryId)
 
-/** A point in time; a time ago depends on the current time. */
+/** Returns a point in time, in milliseconds since 1970. It depends on the current time if it is a time ago. */
 type Moment = (nowMs: number) => number
 
 const moment = parsed(

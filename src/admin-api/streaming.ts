@@ -17,7 +17,7 @@ interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
   readonly done: (record: ApiRecord) => void
 }
 
-/** Answers a request record by record while its body arrives. After the first record, an error is the last record. */
+/** Answers a request record by record while its body arrives. An error after the first record ends the answer. */
 export async function streamAnswer(
   request: Request,
   response: Response,

@@ -18,9 +18,7 @@ export type RoutingReason =
 
 /** The router's decision for one destination. */
 export interface RoutingDecision {
-  /** The id of the destination. */
   readonly destinationId: string
-  /** Whether the event is sent to the destination. */
   readonly send: boolean
   /** The rule that decided the outcome. */
   readonly reason: RoutingReason
@@ -28,7 +26,7 @@ export interface RoutingDecision {
   readonly hint: string | undefined
 }
 
-/** Decides for every destination whether an event is sent to it, and why. */
+/** Decides for every destination whether an event is sent to it, and why, in the order of the destinations. */
 export function route(
   event: AnalyticsEvent,
   destinations: readonly Destination[],

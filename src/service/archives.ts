@@ -21,7 +21,7 @@ interface ErasureRequest {
   readonly sources: readonly Pick<ConfiguredSource, 'id' | 'archive'>[]
   /** The users. An event is erased if one of them is its userId or, in an alias, its previousId. */
   readonly userIds: readonly string[]
-  /** The moment, in milliseconds since 1970, up to which accepted events are erased. */
+  /** Erases events that were accepted up to this time, in milliseconds since 1970. */
   readonly untilMs: number
   readonly signal: AbortSignal
 }
@@ -74,9 +74,7 @@ export class Archives {
     }
   }
 
-  /**
-   * Gives writes `graceMs` to end, including writes that begin later, then aborts them. Resolves once all have ended.
-   */
+  /** Lets writes run for `graceMs`, even those that begin later, then aborts them. Resolves once all have ended. */
   async close(graceMs: number): Promise<void> {
     this.#endsAtMs = this.#clock.nowMs() + graceMs
     const timer = this.#clock.schedule(graceMs, () => {

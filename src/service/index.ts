@@ -1,4 +1,4 @@
-/** The service, online and offline, assembled from the lower rooms. */
+/** The service of `evroute serve`, and the one without ports that other commands use. */
 export * from './audience-previews.ts'
 export * from './configuration/index.ts'
 export * from './endpoint-names.ts'

@@ -2,7 +2,7 @@ import { createRuntime, type Runtime } from '../runtime/index.ts'
 import { readServiceConfiguration } from './read-service-configuration.ts'
 import { Service } from './service.ts'
 
-/** Options of a local service for a test. */
+/** The endpoint and the keys of a local service for a test. */
 export interface LocalServiceOptions {
   /** The URL of the only destination's only endpoint. It may be on this machine. */
   readonly url: string

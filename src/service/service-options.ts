@@ -22,7 +22,7 @@ export interface ServiceWork {
   readonly pending: number | null
 }
 
-/** Options of a service. */
+/** The configuration of a service, the role of its process, and its runtime. */
 export interface ServiceOptions {
   readonly configuration: Configuration
   readonly runtime?: Runtime

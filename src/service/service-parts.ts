@@ -28,10 +28,7 @@ export async function openServiceStore(
   )
 }
 
-/**
- * Minimum number of cores for a sender thread to have one of its own, beside the main thread, the store's thread and
- * the system.
- */
+/** With fewer cores, a sender thread would share one with the main thread, the store's thread or the system. */
 const coresMin = 4
 
 /**

@@ -256,7 +256,7 @@ export class Service implements AsyncDisposable {
       this.#listening = [listening, adminListening]
     }
     void this.#logLeftBacklogs()
-    // Only now, because opening the ports could have failed.
+    // Start only now, because opening the ports could have failed.
     this.#pipeline.start()
     await this.#regulations.start()
   }

@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime/index.ts'
 import { startLocalService } from '../service/index.ts'
 import { startReceiver, type TestReceiver } from './receiver.ts'
 
-/** Options for {@link startService}. */
+/** The source, the receiver and the runtime of a {@link TestService}. */
 export interface TestServiceOptions {
   /** The write key of the only source; `wk_test` by default. */
   readonly writeKey?: string | undefined
@@ -21,7 +21,6 @@ export interface TestService extends AsyncDisposable {
    * own client, add the path `/v1/batch`.
    */
   readonly endpoint: string
-  /** The write key of the source. */
   readonly writeKey: string
   /** The receiver of the webhooks. They are signed with its secret. */
   readonly receiver: TestReceiver

@@ -24,7 +24,7 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 
 /** Remembers the breaker state of each configured endpoint. The breaker of a new endpoint is closed. */
 export class BreakerBoard {
-  /** By destination and URL. An entry keeps its URL without secret parts, because hiding them takes a digest. */
+  /** By destination, then by URL. An entry keeps its URL without secret parts, because hiding them takes a digest. */
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. */
@@ -57,14 +57,14 @@ export class BreakerBoard {
     return entries.length > 0 && entries.every(({ change }) => change?.state === 'open')
   }
 
-  /** The state of an endpoint. */
+  /** Returns the state of an endpoint's breaker; `closed` if no change was noted. */
   endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
     const { change } = this.#endpoints.get(destinationId)?.get(url) ?? {}
     const { state = 'closed', probeAtMs = null, error = null } = change ?? {}
     return { url, breaker: state, probeAtMs, error }
   }
 
-  /** The states of all endpoints. */
+  /** Returns the breaker state of every configured endpoint. */
   standings(): readonly BreakerStanding[] {
     return [...this.#endpoints].flatMap(([destination, entries]) =>
       [...entries.values()].map(({ name, change }) => ({

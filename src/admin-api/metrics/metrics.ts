@@ -120,7 +120,7 @@ export class Metrics implements Observer {
     this.#histograms.ingest.observe({ source: stored.sourceId }, stored.durationMs / 1_000)
   }
 
-  /** Counts the reading of a changed configuration. */
+  /** Counts a reload of the configuration by its result. */
   reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#counters.reloads.inc({ result })
     this.#gauges.reloadSuccess.set({}, result === 'refused' ? 0 : 1)

@@ -62,8 +62,8 @@ export async function configurationSchema(): Promise<object> {
 }
 
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
-  // Load the checks only when they are needed, because zod is slow to load. Not at the same time: in Jest, an import of
-  // zod fails while another one is under way.
+  // Load the checks only when they are needed, because zod is slow to load. Import one after the other, because
+  // overlapping imports of zod fail in Jest.
   const { checkDocument } = await import('./check-document.ts')
   const { checkReferences } = await import('./references.ts')
   const { configurationOf, locate } = await import('./configuration.ts')

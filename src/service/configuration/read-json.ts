@@ -11,9 +11,7 @@ export type JsonOutcome =
       readonly hint: string | undefined
     }
 
-/**
- * Reads JSON that may have comments and trailing commas. The outcome never quotes the text, which may contain secrets.
- */
+/** Reads JSON that may have comments and trailing commas. Never quotes the text, which may contain secrets. */
 export function readJson(text: string): JsonOutcome {
   const errors: ParseError[] = []
   try {

@@ -26,7 +26,7 @@ interface ResolvedSecrets {
   readonly problems: readonly PlacedProblem[]
 }
 
-/** A setting that may be a reference, and whose value is not for everyone. */
+/** A setting that may be `env:NAME` or `@file`, and whose value must not be shown as it is. */
 interface SecretPlace {
   /** A star stands for any key or index. */
   readonly pattern: DocumentPath
