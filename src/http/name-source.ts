@@ -165,11 +165,20 @@ function answerOf(
 
 /** Returns the address families that the machine uses outside its loopback, by the same rule as `getaddrinfo`. */
 function ownFamilies(): readonly number[] {
-  const outer = Object.values(networkInterfaces())
+  const outer = Object.values(interfaces())
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal }) => !internal)
   const own = [4, 6].filter((family) => outer.some((each) => each.family === `IPv${family}`))
   return own.length > 0 ? own : [4, 6]
+}
+
+/** The interfaces; none in a sandbox that hides them, such as a unit of systemd without AF_NETLINK. */
+function interfaces(): ReturnType<typeof networkInterfaces> {
+  try {
+    return networkInterfaces()
+  } catch {
+    return {}
+  }
 }
 
 function usable(

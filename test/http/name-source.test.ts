@@ -1,5 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { NameSource, type NameSourceOptions } from '../../src/http/index.ts'
@@ -51,6 +53,21 @@ describe('a name in DNS', () => {
     const isAsked6 = server.questions.some(({ family }) => family === 6)
     expect(addresses.slice(2)).toEqual(isAsked6 ? [{ address: '2a00::1', family: 6 }] : [])
     expect(ttlMs).toBe(17_000)
+  })
+
+  test('resolves in a sandbox that hides the network interfaces', async () => {
+    const { networkInterfaces } = os
+    onTestFinished(() => {
+      os.networkInterfaces = networkInterfaces
+      syncBuiltinESMExports()
+    })
+    // systemd's RestrictAddressFamilies refuses the netlink socket that lists them.
+    os.networkInterfaces = () => {
+      throw new Error('uv_interface_addresses returned Unknown system error 97')
+    }
+    syncBuiltinESMExports()
+    const { find } = await sourceWith({ names: { 'hooks.example': ['192.0.2.7'] } })
+    expect(await find('hooks.example')).toEqual(['192.0.2.7'])
   })
 
   test('that does not exist is reported as not found', async () => {
