@@ -76,6 +76,9 @@ export interface Capture {
   readonly badRows: number
 }
 
+/** The browser gives up after an error answer, such as that of a proxy whose receiver restarts. The page does not. */
+const reconnectMs = 3_000
+
 /**
  * Follows the requests that match. An empty filter matches all. If the connection is lost, the browser connects again,
  * and the receiver continues after the last request that it sent.
@@ -85,12 +88,18 @@ export interface Capture {
 export function follow(filter: string, listener: StreamListener): () => void {
   const matched = filter === '' ? {} : { match: filter }
   const source = new EventSource(`stream?${new URLSearchParams({ ...matched, sample: 'true' })}`)
+  let end = (): void => source.close()
   const on = (name: string, hear: (data: never, seq: number) => void): void =>
     source.addEventListener(name, ({ data, lastEventId }) =>
       hear(JSON.parse(data as string) as never, Number(lastEventId.split('-')[1])),
     )
   source.addEventListener('open', () => listener.connection('open'))
-  source.addEventListener('error', () => listener.connection('lost'))
+  source.addEventListener('error', () => {
+    listener.connection('lost')
+    if (source.readyState !== EventSource.CLOSED) return
+    const timer = setTimeout(() => (end = follow(filter, listener)), reconnectMs)
+    end = () => clearTimeout(timer)
+  })
   on('reset', listener.reset)
   on('missed', ({ from, to }: { from: number; to: number }) => listener.missed(to - from + 1))
   on('webhooks', ({ summaries, crowd = [] }: Arrivals, seq) => {
@@ -99,7 +108,7 @@ export function follow(filter: string, listener: StreamListener): () => void {
     )
     listener.arrived([...before, ...summaries], seq)
   })
-  return () => source.close()
+  return () => end()
 }
 
 /** The summaries of the requests that the receiver still keeps. */

@@ -5,7 +5,7 @@ import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
 import type { SessionParts } from './parts.ts'
 import type { Session } from './session.ts'
-import { answerLook, counted, countText, signatureText, timeText } from './text.ts'
+import { answerLook, counted, countText, dateText, signatureText, timeText } from './text.ts'
 
 const rowPixels = 56
 /** The number of extra rows above and below the screen, so that scrolling shows no gaps. */
@@ -179,7 +179,7 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
   const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
   const { forwarded, forwardedTo } = summary
   const look = answerLook(status)
-  const time = timeText(atMs)
+  const [date, time] = [dateText(atMs), timeText(atMs)]
   // Don't colour a good answer beside a bad signature, which matters more.
   const isPlain = look === 'good' && isBad(signature)
   return (
@@ -194,6 +194,7 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
       <span class="seq">#{seq}</span>
       <span class="facts">
         <span class="time">
+          {date === dateText(Date.now()) ? null : <span class="date">{date} </span>}
           {time.slice(0, -4)}
           <span class="thousandths">{time.slice(-4)}</span>
         </span>

@@ -8,6 +8,11 @@ export function timeText(atMs: number): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`
 }
 
+/** Formats a date in the time zone of the browser: `2026-11-26`. */
+export function dateText(at: number | string): string {
+  return new Date(at).toLocaleDateString('sv')
+}
+
 /** Formats a count: `12,345`. */
 export function countText(count: number): string {
   return new Intl.NumberFormat('en').format(count)

@@ -276,3 +276,27 @@ test('a list that is scrolled down stays in place, and says how many new request
   await expect.poll(() => rows.first().innerText()).toMatch(/#83\b/)
   expect(await page.getByText('new', { exact: true }).count()).toBe(0)
 })
+
+test('a row of an earlier day shows its date', async () => {
+  const { url, send } = await startReceiver()
+  await send(paid)
+  const page = await openPage(url, { movesTime: true })
+  const row = page.getByRole('option').last()
+  await expect.poll(() => row.innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}/m)
+  await page.clock.setSystemTime((await page.evaluate<number>('Date.now()')) + 86_400_000)
+  await send(paid)
+  await expect.poll(() => row.innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/m)
+})
+
+test('the page connects again after a proxy has answered instead of the receiver', async () => {
+  const { url, send } = await startReceiver()
+  const page = await openPage(url, { movesTime: true, expected: /502/ })
+  await page.getByText('Live').waitFor()
+  await page.route('**/stream?*', (route) => route.fulfill({ status: 502 }), { times: 1 })
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('Order')
+  await page.getByText('Not connected').waitFor()
+  await send(paid)
+  await page.clock.runFor(3_000)
+  await page.getByText('1 of 1 request').waitFor()
+  await page.getByText('Live').waitFor()
+})
