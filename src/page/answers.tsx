@@ -59,7 +59,7 @@ function Plan({ session }: SessionParts): JSX.Element {
       <p class="muted">
         {next.length === 0 ? '' : `Next: ${next.join(', ')}. `}
         {plans.length === 0
-          ? 'No plan: webhooks get 200.'
+          ? 'No plan: webhooks get their usual answer.'
           : plans.map(({ plan, given }) => `${plan} (${countText(given)} given)`).join('; ')}
       </p>
       <label>

@@ -12,9 +12,11 @@ import {
   bytesOf,
   counted,
   countText,
+  dateText,
   hexText,
   signatureText,
   textOf,
+  timeText,
   visibleText,
 } from './text.ts'
 import { Payload } from './tree.tsx'
@@ -50,6 +52,7 @@ export function Detail({ session, dialogs }: PageParts): JSX.Element {
 
 function ShownRequest({ record, session, dialogs }: RequestParts): JSX.Element {
   const bytes = bytesOf(record)
+  const payload = payloadOf(textOf(bytes) ?? '', record.body)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.closest('section')?.scrollTo(0, 0), [])
   return (
@@ -69,16 +72,15 @@ function ShownRequest({ record, session, dialogs }: RequestParts): JSX.Element {
       <Diagnosed {...{ record, session, dialogs }} />
       <Facts {...{ record, session, dialogs }} />
       {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
-      {record.body === null ? (
-        <Part title="Payload">
-          <p class="muted">This request is not a webhook.</p>
-        </Part>
-      ) : (
+      {payload === undefined ? null : (
         <Payload
           title="Payload"
-          value={record.body}
-          note={inexactText(textOf(bytes) ?? '', record.body)}
-          choose={(keys, value) => void session.copyCondition(keys, value)}
+          {...payload}
+          choose={
+            record.body === null
+              ? undefined
+              : (keys, value) => void session.copyCondition(keys, value)
+          }
         />
       )}
       {record.body === null || session.capture.value !== undefined ? null : (
@@ -86,15 +88,36 @@ function ShownRequest({ record, session, dialogs }: RequestParts): JSX.Element {
           <Changes seq={record.seq} />
         </Part>
       )}
+      {payload === undefined ? <Bytes bytes={bytes} /> : null}
       <Part title="Headers">
         <Headers headers={record.headers} />
       </Part>
-      <Part title={`Bytes (${countText(record.bytes)})`}>
-        <pre tabIndex={0} aria-label="Bytes of the body">
-          {rawText(bytes)}
-        </pre>
-      </Part>
+      {payload === undefined ? null : <Bytes bytes={bytes} />}
     </article>
+  )
+}
+
+/** The payload of a webhook, or of a different request whose body is JSON. Undefined for other bodies. */
+function payloadOf(
+  text: string,
+  body: EventRecord['body'],
+): { readonly value: unknown; readonly note: string } | undefined {
+  try {
+    const value: unknown = body ?? JSON.parse(text)
+    return { value, note: inexactText(text, value) }
+  } catch {
+    // It is not JSON, or has too many levels.
+    return undefined
+  }
+}
+
+function Bytes({ bytes }: { readonly bytes: Uint8Array }): JSX.Element {
+  return (
+    <Part title={`Bytes (${countText(bytes.length)})`}>
+      <pre tabIndex={0} aria-label="Bytes of the body">
+        {rawText(bytes)}
+      </pre>
+    </Part>
   )
 }
 
@@ -184,7 +207,7 @@ function TargetAnswer({
           <code>{visibleText(url)}</code> <span class="muted">in {ms} ms</span>
         </p>
         {answer === '' ? (
-          <p class="muted">{status === null ? 'There was no answer.' : 'The body is empty.'}</p>
+          <p class="muted">{error === null ? 'The body is empty.' : noAnswerText(error)}</p>
         ) : (
           <pre tabIndex={0} aria-label="Body of the answer">
             {visibleText(answer)}
@@ -199,6 +222,12 @@ function TargetAnswer({
       </div>
     </Part>
   )
+}
+
+function noAnswerText(error: string): string {
+  return error === 'ECONNREFUSED'
+    ? 'Nothing listens there. Start your application, then resend.'
+    : 'There was no answer.'
 }
 
 function Actions({ record, session, dialogs }: RequestParts): JSX.Element {
@@ -262,13 +291,12 @@ const unknownFix =
 
 function Diagnosed({ record, session, dialogs }: RequestParts): JSX.Element | null {
   const { diagnosis, reason, signature } = record
-  const message = diagnosis?.message ?? reason
-  if (message === null) return <RefusalAdvice {...{ record, session, dialogs }} />
+  if (reason === null) return <RefusalAdvice {...{ record, session, dialogs }} />
   const isUnsigned = signature === 'invalid' || signature === 'missing'
   const fix = diagnosis?.fix ?? (isUnsigned ? unknownFix : '')
   return (
     <div class="diagnosis" role="note">
-      <strong>{visibleText(message)}</strong>
+      <strong>{visibleText(reason)}</strong>
       {fix === '' ? null : <p>{visibleText(fix)}</p>}
       {isUnsigned ? (
         <div class="actions">
@@ -327,7 +355,9 @@ function Facts({ record, session }: RequestParts): JSX.Element {
   return (
     <dl class="pairs">
       <Pair name="Arrived">
-        <time dateTime={at}>{new Date(at).toLocaleString('sv')}</time>
+        <time dateTime={at}>
+          {dateText(at)} {timeText(Date.parse(at))}
+        </time>
       </Pair>
       <Pair name="Request">
         {visibleText(method)} {visibleText(path)}

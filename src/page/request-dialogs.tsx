@@ -12,15 +12,19 @@ import { useRead } from './use-read.ts'
 /** A form for editing a request before it is sent again. */
 export function EditDialog({ record, session, dialogs }: RequestParts): JSX.Element {
   const body = textOf(bytesOf(record))
+  const shown = formatted(body ?? '')
+  // Without a change, send the same bytes, because they can explain a wrong signature.
+  const sent = (edit: RequestEdit): RequestEdit =>
+    edit.body === shown ? { ...edit, body: body ?? '' } : edit
   return (
     <Dialog title={`Edit and resend #${record.seq}`} dialogs={dialogs}>
       {body === undefined ? (
         <p class="problem">The body is not text. Your text will replace it.</p>
       ) : null}
       <RequestForm
-        initial={{ path: record.path, headers: headersText(record), body: body ?? '' }}
+        initial={{ path: record.path, headers: headersText(record), body: shown }}
         dialogs={dialogs}
-        send={(edit) => void session.resend(record, edit)}
+        send={(edit) => void session.resend(record, sent(edit))}
       />
     </Dialog>
   )
@@ -39,7 +43,7 @@ export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
             initial={{
               path: '/',
               headers: 'content-type: application/json',
-              body: JSON.stringify(JSON.parse(samples[type] ?? '{}'), null, 2),
+              body: formatted(samples[type] ?? ''),
             }}
             dialogs={dialogs}
             send={(request) => void session.send(request)}
@@ -113,6 +117,16 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
       </div>
     </form>
   )
+}
+
+/** Writes each member of compact JSON on its own line. Returns other texts as they are. */
+function formatted(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text
+  } catch {
+    return text
+  }
 }
 
 /** Headers that the receiver sets when it sends a request. */

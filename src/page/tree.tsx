@@ -18,7 +18,7 @@ interface PayloadParts {
   /** A remark below the tree; by default none. */
   readonly note?: string
   /** Called when the key of a value is clicked; by default, keys are not buttons. */
-  readonly choose?: Choose
+  readonly choose?: Choose | undefined
 }
 
 /** A payload as a tree, with a search field for keys and values. */
@@ -56,10 +56,11 @@ function partsWith(wanted: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) {
     return String(value).toLowerCase().includes(wanted) ? value : undefined
   }
-  const found = Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
-    const part = key.toLowerCase().includes(wanted) ? member : partsWith(wanted, member)
-    return part === undefined ? [] : [[key, part] as const]
-  })
+  const found: [string, unknown][] = []
+  for (const [key, member] of Object.entries(value)) {
+    const part: unknown = key.toLowerCase().includes(wanted) ? member : partsWith(wanted, member)
+    if (part !== undefined) found.push([key, part])
+  }
   return found.length === 0 ? undefined : Object.fromEntries(found)
 }
 

@@ -67,10 +67,10 @@ function reasonOf(exchange: Exchange): string | null {
   const { inspection, decision } = exchange
   const { signature, content } = inspection
   const reasons = [
-    signature.reason,
     content.kind === 'malformed' ? content.message : null,
+    signature.reason,
     decision.problem,
     isAbandoned(exchange) ? 'The sender closed the connection before the answer' : null,
   ].filter((reason) => reason !== null)
-  return reasons.length === 0 ? null : reasons.join('; ')
+  return reasons.length === 0 ? null : reasons.join('. ')
 }

@@ -95,6 +95,40 @@ test('a request of a receiver has no faults in any look or state', async () => {
   await check(page, 'failed')
 })
 
+test('the colours of the system show which request is selected and which failed', async () => {
+  const { url, send, post } = await startReceiver()
+  for (let index = 0; index < 2; index++) await send(paid)
+  await post('{"no json')
+  const page = await openPage(url)
+  await page.emulateMedia({ forcedColors: 'active' })
+  await page.getByRole('option').nth(1).click()
+  await page.getByRole('heading', { name: '#2 ' }).waitFor()
+  await page.mouse.move(0, 0)
+  const styles = await page.evaluate<readonly string[]>(`
+    [...document.querySelectorAll('.row')].map((row) => {
+      const { outlineStyle, borderLeftColor } = getComputedStyle(row)
+      const { backgroundColor } = getComputedStyle(row.closest('.list'))
+      return outlineStyle + (borderLeftColor === backgroundColor ? '' : ' bar')
+    })`)
+  expect(styles).toEqual(['none bar', 'solid bar', 'none'])
+  await page.emulateMedia({ forcedColors: 'none' })
+})
+
+test('paper shows the whole request, without controls', async () => {
+  const { url, send } = await startReceiver()
+  const lines = Array.from({ length: 90 }, (_, index) => [`line_${index}`, index] as const)
+  await send({ ...paid, properties: Object.fromEntries(lines) })
+  const page = await openPage(url)
+  await page.getByRole('option').click()
+  await page.getByRole('article').waitFor()
+  await page.emulateMedia({ media: 'print' })
+  expect(await page.getByRole('searchbox', { name: 'Filter' }).isVisible()).toBe(false)
+  const [paper, article] = await page.evaluate<readonly [number, number]>(`
+    ['html', 'article'].map((name) => document.querySelector(name).scrollHeight)`)
+  expect(paper).toBeGreaterThanOrEqual(article)
+  await page.emulateMedia({ media: null })
+})
+
 test('dialogs and panels of a receiver have no faults in any look', async () => {
   const { url, send, post } = await startReceiver()
   const body = JSON.stringify({ version: 1, ...paid })

@@ -110,7 +110,7 @@ describe('the application that requests are forwarded to', () => {
     const page = await openPage(url)
     await page.getByRole('option').click()
     const answer = page.locator('.part-of-detail', { hasText: 'Answer of your application' })
-    expect(await answer.innerText()).toMatch(/ECONNREFUSED[^]*There was no answer\./)
+    expect(await answer.innerText()).toMatch(/ECONNREFUSED[^]*Nothing listens there\./)
   })
 })
 
@@ -199,7 +199,7 @@ describe('the plan of answers', () => {
     const { url, send } = await startReceiver()
     const page = await openPage(url)
     await page.getByRole('button', { name: 'Next answer' }).click()
-    await page.getByText('No plan: webhooks get 200.').waitFor()
+    await page.getByText('No plan: webhooks get their usual answer.').waitFor()
     await page.getByLabel('Plan').fill('503x2,201\ntype=page:404')
     await page.getByRole('button', { name: 'Set plan' }).click()
     await page.getByText('The plan is set.').waitFor()

@@ -101,6 +101,21 @@ describe('the list', () => {
 })
 
 describe('a request', () => {
+  test('that is not a webhook shows its JSON as a tree, and other bytes first', async () => {
+    const { url, post } = await startReceiver()
+    await post('{"batch":[{"type":"track"}]}')
+    await post('{"no json')
+    const page = await openPage(url)
+    await page.getByRole('option').last().click()
+    const diagnosis = page.getByRole('note')
+    await diagnosis.getByText('The body has no type. The request has no X-Signature').waitFor()
+    expect(await page.locator('.tree').innerText()).toMatch(/batch: \[ \] 1 element/)
+    await page.getByRole('option').first().click()
+    await page.getByRole('heading', { name: '#2 ' }).waitFor()
+    const parts = page.getByRole('article').getByRole('heading', { level: 3 })
+    expect(await parts.allInnerTexts()).toEqual(['BYTES (9)', 'HEADERS'])
+  })
+
   test('is shown with its payload, headers and bytes', async () => {
     const { url, send } = await startReceiver()
     await send(paid)
@@ -249,10 +264,13 @@ describe('a request', () => {
     await page.getByLabel('URL or path').fill('ftp://example.com')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     expect(await page.locator(':invalid').count()).toBeGreaterThan(0)
+    const body = page.getByRole('textbox', { name: 'Body' })
+    expect(await body.inputValue()).toContain('\n  "userId": "u_1",\n')
     await page.getByLabel('URL or path').fill(`${other.url}/hook`)
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText(`Resent #1 edited to ${other.url}/hook: the answer is 200.`).waitFor()
     expect(other.receiver.events).toMatchObject([{ path: '/hook', signature: 'valid' }])
+    expect(other.receiver.events[0]?.rawBody).toEqual(receiver.events[0]?.rawBody)
     expect(receiver.events).toHaveLength(1)
   })
 
@@ -348,7 +366,8 @@ describe('a hostile payload', () => {
     await post('['.repeat(4_000) + ']'.repeat(4_000))
     const page = await openPage(url)
     await page.getByRole('option').click()
-    await page.getByText('This request is not a webhook.').waitFor()
+    await page.getByRole('note').getByText('The body is nested').waitFor()
+    await page.getByRole('heading', { name: /^Bytes/ }).waitFor()
   })
 })
 

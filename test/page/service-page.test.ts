@@ -222,6 +222,7 @@ describe('deliveries', () => {
     const page = await openPage(link())
     const problem = page.getByRole('listitem').filter({ hasText: 'is down: answered 503.' })
     expect(await problem.innerText()).toMatch(/Its deliveries wait\.[^]*Next probe .*\(in \d+ s\)/)
+    expect(await problem.getByRole('link').getAttribute('href')).toContain('state=pending')
     expect(await problem.locator('time').getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
     await goTo(page, 'Deliveries')
     const rows = page.getByRole('row')

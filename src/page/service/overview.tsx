@@ -51,11 +51,11 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
             )}
           </p>
           {destination === null ? null : (
-            // Only the problem of refused webhooks has a "Since". Refused deliveries have failed.
+            // Only deliveries that failed have a "Since". The others wait.
             <a
               href={deliveriesPath({
                 destination,
-                state: moment?.name === 'Since' ? 'failed' : '',
+                state: moment?.name === 'Since' ? 'failed' : 'pending',
               })}
             >
               Deliveries of {destination}

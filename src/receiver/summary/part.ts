@@ -47,7 +47,7 @@ export function id(text: string | undefined): SummaryPart {
   return text === undefined ? part('muted', '(unknown)') : part('id', text)
 }
 
-/** Formats `key=value`. Quotes a key or value that contains white space, quotes or `=`. */
+/** Formats `key=value`. Quotes a text that contains white space, quotes or `=`, but no object or list. */
 export function pair(key: string, value: string): Phrase {
   return [part('key', quoted(key)), part('muted', '='), part('value', quoted(value))]
 }
@@ -64,5 +64,5 @@ export function change(key: string, before: string, after: string): Phrase {
 }
 
 function quoted(text: string): string {
-  return /^[^\s"=]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`
+  return /^([^\s"=]+|[{[].*)$/s.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`
 }
