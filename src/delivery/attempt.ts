@@ -14,31 +14,25 @@ import type { LeasedDelivery, Settlement } from './store-port.ts'
 
 /** The settings and callbacks of a round. */
 export interface AttemptContext {
-  /** Clock, randomness and observer. */
   readonly runtime: Runtime
-  /** Where the delivery goes. */
   readonly destination: Destination
   /** The gates to the endpoints that get a request in this round. */
   readonly gates: readonly EndpointGate[]
   /** Sends the delivery through a gate; never rejects. */
   readonly post: (gate: EndpointGate) => Promise<RequestOutcome>
-  /** When to try again. */
   readonly policy: RetryPolicy
-  /**
-   * Called with each request once it has ended, before the round is settled; not with a first try that the
-   * settlement has.
-   */
+  /** Called with each request that ends, before the round is settled; not with a first try in the settlement. */
   readonly ended: (record: RequestRecord) => void
-  /** Called with the settlement of the delivery: on the first success, or once every request has failed. */
+  /** Called with the settlement: on the first success, or once every request has failed. */
   readonly settled: (settlement: Settlement) => void
 }
 
-/** A round in progress. Requests that end add their results. */
+/** A round in progress, to which each request adds its result. */
 type OpenRound = Pick<Round, 'delivery' | 'startedAtMs'> & { readonly results: EndpointResult[] }
 
 /**
- * Makes one round: sends a request through each given gate at the same time. There must be at least one. Resolves
- * once every request has ended, including those that end after the settlement.
+ * Makes one round: sends a request through each gate at once; there must be at least one. Resolves once every
+ * request has ended, including those that end after the settlement.
  */
 export function attempt(delivery: LeasedDelivery, context: AttemptContext): Promise<unknown> {
   const round = { delivery, startedAtMs: context.runtime.clock.nowMs(), results: [] }
@@ -102,7 +96,7 @@ async function askEndpoint(
   }
 }
 
-/** Adds the result of a request to its round, and returns the settlement if the result decides the round. */
+/** Adds a result to a round. Returns the settlement if this result decides the round. */
 function addResult(
   result: EndpointResult,
   round: OpenRound,

@@ -1,18 +1,17 @@
 import type { StoreAudit } from './log-port.ts'
 
-/** A figure of a store, with its name. */
+/** A named count. */
 export interface AuditFigure {
-  /** The name to show to people. */
+  /** The name for people, such as `ledger pending`. */
   readonly name: string
-  /** The value. */
   readonly count: number
 }
 
-/** An equation that the figures of a store must satisfy. */
+/** An equation that the counts of a store must satisfy. */
 export interface AuditEquation {
-  /** The figure that the parts must add up to. */
+  /** The sum of the parts. */
   readonly whole: AuditFigure
-  /** The parts. Empty if the whole must be zero. */
+  /** Empty if the whole must be zero. */
   readonly parts: readonly AuditFigure[]
   /** The whole minus its parts: zero if the equation holds. */
   readonly difference: number
@@ -21,8 +20,8 @@ export interface AuditEquation {
 const ended = ['delivered', 'failed', 'expired'] as const
 
 /**
- * Returns the equations that every store must satisfy. The first two check the ledger itself. The others compare
- * the ledger with the rows, and check that no delivery has lost its text.
+ * Returns the equations that every store must satisfy. The first two check the ledger itself; the others compare
+ * it with the rows, and check that no delivery has lost its body.
  */
 export function auditEquations(audit: StoreAudit): readonly AuditEquation[] {
   const { ledger, counted, purged, withoutBody } = audit

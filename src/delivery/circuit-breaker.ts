@@ -3,7 +3,7 @@ import { Tally } from './tally.ts'
 
 /** When a breaker opens, and for how long. */
 export interface BreakerPolicy {
-  /** Number of failures in a row that opens the breaker. */
+  /** Number of failures in a row that open the breaker. */
   readonly consecutiveFailures: number
   /** Share of failed requests that opens the breaker, from 0 to 1. */
   readonly failureRate: number
@@ -15,7 +15,7 @@ export interface BreakerPolicy {
   readonly openMs: number
   /** Maximum time that the breaker stays open. */
   readonly openMsMax: number
-  /** The wait between a failed early probe and the next one. */
+  /** Minimum time between early probes, which manual retries may make. */
   readonly earlyProbeEveryMs: number
 }
 
@@ -42,7 +42,7 @@ export type BreakerState = 'closed' | 'open' | 'half-open' | 'recovering'
 
 /**
  * What a request shows about its endpoint. `throttled`: the endpoint is up but wants fewer requests. `neutral`:
- * nothing, for example because our side interrupted the request.
+ * nothing, for example because this process interrupted the request.
  */
 export type EndpointHealth = 'success' | 'failure' | 'throttled' | 'neutral'
 
@@ -54,7 +54,7 @@ export type BreakerChange =
   | {
       /** `opened` from `closed`; `reopened` if the probe or the recovery failed. */
       readonly kind: 'opened' | 'reopened'
-      /** How long the breaker admits no request. */
+      /** How long the breaker admits no requests. */
       readonly openMs: number
       /** When a probe may be sent, in milliseconds since 1970. */
       readonly probeAtMs: number
@@ -64,16 +64,13 @@ export type BreakerChange =
   /** The endpoint gets its full concurrency again. */
   | { readonly kind: 'closed' }
 
-/** Another process's news that an endpoint is down, or up again. */
+/** News from another process that an endpoint is down, or up again. */
 export interface SharedBreaker {
-  /** How long to send no request; 0 once the endpoint answers again. */
+  /** How long to send no requests; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** How much longer than `openMs` this process waits, so that other processes can send the probe first. */
+  /** How much longer than `openMs` this process waits, so that others can probe first. */
   readonly graceMs: number
-  /**
-   * The rank of the process that sent the news. If two processes find the endpoint down at the same time, the
-   * news from the lower rank counts.
-   */
+  /** The rank of the sending process. If two find the endpoint down at once, news from the lower rank counts. */
   readonly rank: number
 }
 
@@ -82,9 +79,9 @@ interface OpenPhase {
   readonly probeAtMs: number
   /** When the first process may probe the endpoint. This process may have to wait longer. */
   readonly roundAtMs: number
-  /** The rank of the process that found the endpoint down; Infinity if this process did and hasn't told others yet. */
+  /** The rank of the process that found the endpoint down; Infinity if this one did and hasn't told others yet. */
   readonly rank: number
-  /** Maximum wait for a probe, even if the clock was set back. */
+  /** Maximum wait for a probe, even if the clock is set back. */
   readonly waitMs: number
   /** When a manual retry may probe early. */
   readonly earlyProbeAtMs: number
@@ -93,7 +90,7 @@ interface OpenPhase {
 type Phase =
   | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  /** If an early probe fails, the `open` phase is restored, with the same due time for the regular probe. */
+  /** `early` is the phase to restore if an early probe fails, with the same due time for the regular probe. */
   | { readonly kind: 'half-open'; readonly early: OpenPhase | undefined }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
@@ -102,13 +99,13 @@ type Phase =
  * at a time while it is down, and gradually more while it recovers.
  *
  * A breaker reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
- * breaker waits at most its full time again. The requests in the window all move back by the same time, so that
- * the newest counts as having just ended.
+ * breaker waits at most its full time again, and the requests in the window move back with the clock, so that the
+ * newest has just ended.
  *
- * Requests that started before the breaker opened count against the concurrency until they end. Their outcomes
+ * Requests that started before the breaker opened count against the concurrency until they end, but their outcomes
  * are ignored.
  *
- * A manual retry may probe an open breaker early: one at a time, and at intervals, so that many retries can't
+ * Manual retries may probe an open breaker early: one at a time, and at intervals, so that many retries can't
  * bypass the breaker. If the probe fails, the breaker stays open no longer than it would have anyway.
  */
 export class CircuitBreaker {
@@ -121,7 +118,7 @@ export class CircuitBreaker {
   /** Requests in flight that started before the breaker opened. */
   readonly #earlier = new Set<BreakerTicket>()
 
-  /** @param concurrency - requests that the endpoint may have in flight; 0 for none at present */
+  /** @param concurrency - maximum number of requests in flight; 0 to admit none for now */
   constructor(policy: BreakerPolicy, concurrency: number) {
     this.#policy = policy
     this.#concurrency = concurrency
@@ -130,20 +127,20 @@ export class CircuitBreaker {
   }
 
   /**
-   * Changes the concurrency, but not the state. A recovering breaker that has reached the new concurrency closes
-   * on the next success.
+   * Changes the concurrency, but not the state. If a recovering breaker has already reached the new concurrency, it
+   * closes on the next success.
    */
   resize(concurrency: number): void {
     this.#concurrency = concurrency
   }
 
-  /** The state. It stays `open` until a due probe starts. */
+  /** The state; `open` until a probe starts, even if one is due. */
   get state(): BreakerState {
     return this.#phase.kind
   }
 
   /**
-   * When a delivery in a lane may probe the endpoint; in the past if it may now. Undefined unless the breaker is
+   * When a delivery in this lane may probe the endpoint; in the past if it may now. Undefined unless the breaker is
    * open or an early probe is in flight.
    */
   probeAtMs(nowMs: number, lane: Lane): number | undefined {
@@ -153,10 +150,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Applies another process's news about the endpoint. This process trusts its own requests more: if its last
-   * request succeeded, news that the endpoint is down doesn't open the breaker, but the next failure will.
-   *
-   * @returns the change; undefined if there is none
+   * Applies news from another process; returns the change, if any. This process trusts its own requests more: if the
+   * last one succeeded, news that the endpoint is down doesn't open the breaker, but the next failure will.
    */
   follow({ openMs, graceMs, rank }: SharedBreaker, nowMs: number): BreakerChange | undefined {
     const phase = this.#phase
@@ -175,7 +170,7 @@ export class CircuitBreaker {
     return this.#stayOpen(kind, { nowMs, waitMs: openMs + graceMs, roundAtMs, rank })
   }
 
-  /** Returns how many more requests for deliveries in a lane may start now. */
+  /** Returns how many more requests for deliveries in this lane may start now. */
   freeSlots(nowMs: number, lane: Lane): number {
     const free = this.#limit(nowMs, lane) - this.#current.size
     const freeOfAll = this.#concurrency - this.#current.size - this.#earlier.size
@@ -183,9 +178,9 @@ export class CircuitBreaker {
   }
 
   /**
-   * Starts a request. If the breaker is open, the request is the probe.
+   * Starts a request; if the breaker is open, as the probe.
    *
-   * @returns the ticket for `end`; undefined if no slot is free, and then the request must not be sent
+   * @returns the ticket for `end`; undefined if the request must not be sent, because no slot is free
    */
   start(nowMs: number, lane: Lane): BreakerTicket | undefined {
     if (this.freeSlots(nowMs, lane) === 0) return undefined
@@ -195,11 +190,7 @@ export class CircuitBreaker {
     return ticket
   }
 
-  /**
-   * Ends a request, and frees its slot. Idempotent.
-   *
-   * @returns the change; undefined if there is none
-   */
+  /** Ends a request, and frees its slot. Returns the change, if any. Idempotent. */
   end(ticket: BreakerTicket, health: EndpointHealth, nowMs: number): BreakerChange | undefined {
     this.#earlier.delete(ticket)
     if (!this.#current.delete(ticket)) return undefined
@@ -209,11 +200,11 @@ export class CircuitBreaker {
       case 'failure':
         return this.#failed(nowMs)
       case 'throttled':
-        // A 429 shows that the endpoint is up, which ends an outage. `Pace` learns how many requests it accepts.
+        // A 429 shows that the endpoint is up, which ends an outage. `Pace` handles the rest.
         return this.#phase.kind === 'half-open' ? this.#succeeded(nowMs) : undefined
       case 'neutral':
         if (this.#phase.kind === 'half-open') {
-          // The probe proved nothing, so the next one may start at once.
+          // The probe showed nothing, so the next one may start at once.
           const dueNow = { probeAtMs: nowMs, waitMs: 0, earlyProbeAtMs: nowMs }
           const unshared = { roundAtMs: nowMs, rank: Infinity }
           this.#phase = this.#phase.early ?? { kind: 'open', ...dueNow, ...unshared }
@@ -235,7 +226,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Shortens the waits if the clock was set back. Runs often, so it allocates only if something changes. */
+  /** Shortens waits after the clock was set back. Called often, so it allocates only if something changes. */
   #seeTime(phase: OpenPhase, nowMs: number): OpenPhase {
     const probeAtMs = Math.min(phase.probeAtMs, nowMs + phase.waitMs)
     const earlyProbeAtMs = Math.min(phase.earlyProbeAtMs, nowMs + this.#policy.earlyProbeEveryMs)
@@ -303,9 +294,9 @@ export class CircuitBreaker {
     return { kind, openMs: round.waitMs, probeAtMs }
   }
 
-  /** Sets how many requests may be in flight. Closes the breaker once that is the full concurrency. */
+  /** Sets how many requests may be in flight; at the full concurrency, closes the breaker. */
   #recover(tally: Tally, limit: number): void {
-    // If the concurrency is 0, a success must not close the breaker: the concurrency may be raised later.
+    // Stay recovering while the concurrency is 0, because it may be raised later.
     if (limit < this.#concurrency || this.#concurrency === 0) {
       this.#phase = { kind: 'recovering', tally, limit }
     } else {
@@ -319,7 +310,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Returns when a delivery in a lane may probe an open breaker. */
+/** Returns when a delivery in this lane may probe the endpoint. */
 function probeTime({ probeAtMs, earlyProbeAtMs }: OpenPhase, lane: Lane): number {
   return lane === 'manual' ? Math.min(probeAtMs, earlyProbeAtMs) : probeAtMs
 }

@@ -7,21 +7,17 @@ import type { WaitingTimes } from './waiting-times.ts'
 
 /** Options of {@link Claims}. */
 export interface ClaimsOptions {
-  /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'claim'>
-  /** The clock that decides which deliveries are due. */
   readonly clock: Clock
-  /** The queues that take the deliveries, by destination id. */
+  /** Keyed by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
-  /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
-  /** Limits the leased deliveries of all destinations together. */
   readonly prefetch: Prefetch
-  /** Whether every request slot is taken, so that nothing could start now. */
+  /** Whether every request slot is taken, so that no delivery could start now. */
   readonly isBusy: () => boolean
-  /** Called with a destination whose queue may have received deliveries. */
+  /** Called with each destination whose queue may have received deliveries. */
   readonly taken: (destinationId: string) => void
-  /** Returns claimed deliveries to the store if their destination was removed during the claim. */
+  /** Called with claimed deliveries whose destination was removed meanwhile, to return them to the store. */
   readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
 }
 
@@ -31,7 +27,7 @@ interface Claim {
   readonly share: Share
 }
 
-/** When the first waiting delivery of a lane can start. */
+/** When the first waiting delivery in a lane can start. */
 export interface StartTime {
   /** In milliseconds since 1970; in the past if the delivery only waits for room. */
   readonly atMs: number
@@ -39,10 +35,10 @@ export interface StartTime {
   readonly isUndeliverable: boolean
 }
 
-/** Later than any due time, to claim deliveries that are not due yet. */
+/** Later than any due time, to claim a whole lane whether due or not. */
 const anyTimeMs = Number.MAX_SAFE_INTEGER
 
-/** Claims due deliveries from the store: a few for each destination with room in its queue. */
+/** Claims deliveries from the store: a few for each destination with room in its queue. */
 export class Claims {
   readonly #options: ClaimsOptions
   #lookedAtMs = 0
@@ -75,7 +71,7 @@ export class Claims {
     return true
   }
 
-  /** Whether to lease nothing more until some of the leased deliveries have started. */
+  /** Whether to claim nothing until some of the leased deliveries have started. */
   get isPostponed(): boolean {
     const { prefetch, isBusy } = this.#options
     return prefetch.claimRoom === 0 || (prefetch.isShort && isBusy())
@@ -99,7 +95,7 @@ export class Claims {
     }
   }
 
-  /** Marks the lane as empty if the claim ignored due times. Otherwise the store must be asked again. */
+  /** Marks the lane as empty if the claim was for all of it; otherwise the store must be asked again. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
     if (isAnswered && dueByMs === anyTimeMs) times.empty(destinationId, lane)
@@ -107,14 +103,14 @@ export class Claims {
   }
 
   /**
-   * When this class last looked for deliveries to claim, in milliseconds since 1970; now if the clock was set
-   * back. A delivery that falls due even a millisecond later needs an alarm.
+   * When {@link Claims.claim} last looked for due deliveries, in milliseconds since 1970; now if the clock was set
+   * back. Set an alarm for deliveries that are due later.
    */
   get lookedAtMs(): number {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
   }
 
-  /** Returns when the first waiting delivery can start, for each lane that is known to have one. */
+  /** Returns when the first delivery in each lane can start, as far as any is known to be waiting. */
   startTimes(): readonly StartTime[] {
     const { times } = this.#options
     const nowMs = this.lookedAtMs
@@ -132,7 +128,7 @@ export class Claims {
   }
 
   /**
-   * Plans the claims: from each lane with due deliveries, as many as there is room for. The destinations served
+   * Plans claims: from each lane with due deliveries, as many as there is room for. Destinations that were served
    * longest ago come first.
    */
   #due(): readonly Claim[] {

@@ -1,8 +1,7 @@
 /** The key of a delivery in a store. */
 export interface DeliveryKey {
-  /** The destination. */
   readonly destinationId: string
-  /** Identifies the delivery among those of its destination. */
+  /** Unique among the deliveries of the destination. */
   readonly id: number
 }
 

@@ -15,12 +15,12 @@ import { isHeld } from './round.ts'
 import { SourceBacklog } from './source-backlog.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
-/** How a delivery enters the queue: in its lane, or ahead of those that are waiting in the store. */
+/** Where a delivery enters the queue: in its lane, or ahead of deliveries that are waiting in the store. */
 export type Line = Lane | 'ahead'
 
 /** The next step for a delivery. */
 export type Start =
-  /** Make a round over the endpoints of these gates. */
+  /** Send the delivery through these gates. */
   | {
       readonly kind: 'round'
       readonly delivery: LeasedDelivery
@@ -30,8 +30,8 @@ export type Start =
   | { readonly kind: 'settled'; readonly settlement: Settlement }
 
 /**
- * The leased deliveries of one destination that have not started, by lane, and the gates to its endpoints. The
- * queue decides which delivery starts next; the caller starts it.
+ * The ready deliveries of one destination, which are leased but have not started, by lane, and the gates to its
+ * endpoints. Decides which delivery starts next; the caller starts it.
  */
 export class DestinationQueue {
   #destination: Destination
@@ -41,18 +41,17 @@ export class DestinationQueue {
   /** Deliveries in the lane `first` that went ahead of deliveries waiting in the store. */
   readonly #ahead = new Set<LeasedDelivery>()
   readonly #reserved: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
-  /** For each lane, how many times in a row another lane went first while a delivery was waiting in this lane. */
+  /** How many times in a row another lane went first, while a delivery was ready in this one. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** When the queue noticed that its concurrency is 0. */
   #withoutShareSinceMs: number | undefined
   readonly #prefetch: Prefetch
-  /** Which sources the deliveries waiting in the store come from, if the destination has several sources. */
+  /** How many deliveries wait in the store from each source, if the destination has several. */
   readonly backlog = new SourceBacklog()
   #rounds = 0
   /** How many of the `#rounds` are retries. */
   #laterRounds = 0
 
-  /** @param prefetch - counts the leased deliveries of all destinations */
   constructor(destination: Destination, policies: QueuePolicies, prefetch: Prefetch) {
     this.#prefetch = prefetch
     this.#destination = destination
@@ -66,10 +65,10 @@ export class DestinationQueue {
   }
 
   /**
-   * Applies new settings for the same destination. Leased deliveries stay. An endpoint keeps its gate if only
-   * the concurrency or the rate changes. Any other endpoint begins with a new gate and a closed breaker.
+   * Applies new settings for the same destination, and keeps the ready deliveries. An endpoint keeps its gate if only
+   * the concurrency or the rate changes; any other gets a new one, with a closed breaker.
    *
-   * @returns the endpoints that were down and got a new gate, so their breaker is closed now
+   * @returns the endpoints that were down and got a new gate
    */
   configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
     const before = this.#gates
@@ -93,32 +92,32 @@ export class DestinationQueue {
     })
   }
 
-  /** Finds the gate to an endpoint by the endpoint's hidden URL. */
+  /** Finds a gate by its endpoint's hidden URL. */
   gateOf(endpoint: string): EndpointGate | undefined {
     return this.#gates.find((gate) => hiddenEndpoint(gate.endpoint.url) === endpoint)
   }
 
-  /** Whether a gate leads to a current endpoint of the destination. */
+  /** Whether a gate leads to an endpoint that the destination still has. */
   has(gate: EndpointGate): boolean {
     return this.#gates.includes(gate)
   }
 
-  /** Whether a leased delivery is waiting to start. */
+  /** Whether any delivery is ready to start. */
   get hasReady(): boolean {
     return lanes.some((lane) => this.#waiting[lane].length > 0)
   }
 
-  /** Whether no delivery is ready, on its way to this queue, or being sent. */
+  /** Whether no delivery is ready, on its way from the store, or being sent. */
   get isEmpty(): boolean {
     const hasReserved = Object.values(this.#reserved).some((count) => count > 0)
     return this.#rounds === 0 && !hasReserved && !this.hasReady
   }
 
   /**
-   * Returns how many more deliveries of a lane the queue can take. Zero while more than half of the room is
-   * taken, while the lane is parked, and while the concurrency is 0.
+   * Returns how many more deliveries of a lane the queue can take: 0 while more than half of the room is taken, while
+   * the lane is parked, and while the concurrency is 0.
    *
-   * @param most - maximum number of ready deliveries in the lane; unlimited by default
+   * @param most - limit on the ready deliveries in the lane; none by default
    */
   room(lane: Lane, nowMs: number, most: number = Infinity): number {
     const readyMax = Math.min(this.#readyMax(lane, nowMs), most)
@@ -135,9 +134,9 @@ export class DestinationQueue {
   }
 
   /**
-   * Returns how many deliveries of a lane may be ready. Usually this is twice the concurrency, so that an endpoint
-   * never waits for the store, or `readyMin` if that is more. It is never more than the pace lets start in a second.
-   * While only a probe may start, one manual retry may be ready.
+   * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits for the
+   * store, or `readyMin` if that is more; but no more than the pace lets start in a second, and only one while only a
+   * manual retry may start, as a probe.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
@@ -150,13 +149,13 @@ export class DestinationQueue {
     return Math.min(Math.max(2 * concurrency, readyMin), Math.ceil(perSecond))
   }
 
-  /** Reserves room for deliveries that are on their way, until {@link take}. */
+  /** Reserves room for deliveries that are on their way from the store, until {@link take}. */
   reserve(line: Line, count: number): void {
     this.#reserved[line] += count
     this.#prefetch.add(count)
   }
 
-  /** Takes leased deliveries of one lane; `reserved` is the room that was reserved for them. */
+  /** Takes leased deliveries, and frees the room that was reserved for them. */
   take(line: Line, deliveries: readonly LeasedDelivery[], reserved: number): void {
     this.#reserved[line] -= reserved
     if (line === 'ahead') for (const delivery of deliveries) this.#takeAhead(delivery)
@@ -164,15 +163,15 @@ export class DestinationQueue {
     this.#prefetch.add(deliveries.length - reserved)
   }
 
-  /** Inserts a delivery that goes ahead of others, alternating with the ready deliveries of the lane. */
+  /** Inserts a delivery so that those that go ahead alternate with the others in the lane. */
   #takeAhead(delivery: LeasedDelivery): void {
     this.#waiting.first.splice(2 * this.#ahead.size + 1, 0, delivery)
     this.#ahead.add(delivery)
   }
 
   /**
-   * Removes and returns the deliveries that exceed the current room, so that other processes can claim them. Here
-   * their leases might end before their turn comes.
+   * Removes and returns the ready deliveries that exceed the current room: other processes may send them before their
+   * turn would come here, or their leases expire.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     return this.#letGo((lane) => {
@@ -193,7 +192,7 @@ export class DestinationQueue {
     })
   }
 
-  /** Removes and returns all deliveries that have not started. */
+  /** Removes and returns all ready deliveries. */
   giveBack(): readonly LeasedDelivery[] {
     return this.#letGo(() => 0)
   }
@@ -210,8 +209,8 @@ export class DestinationQueue {
   }
 
   /**
-   * When the first endpoint may get a delivery of a lane, in milliseconds since 1970. Undefined unless every
-   * endpoint is blocked until a known time.
+   * When the first endpoint may get a delivery from this lane, in milliseconds since 1970. Undefined unless breakers
+   * or 429s block every endpoint.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     let parkedUntilMs = Infinity
@@ -224,8 +223,7 @@ export class DestinationQueue {
   }
 
   /**
-   * When an endpoint's pace will let the next ready delivery start, in milliseconds since 1970; undefined if no
-   * pace holds one back.
+   * When a pace will next let a ready delivery start, in milliseconds since 1970; undefined if no pace holds one back.
    */
   startsAtMs(nowMs: number): number | undefined {
     if (!this.hasReady) return undefined
@@ -234,8 +232,8 @@ export class DestinationQueue {
   }
 
   /**
-   * The start of the current retry window, in milliseconds since 1970, if every endpoint is blocked and has
-   * been down since then; undefined otherwise. Deliveries due at or before it are undeliverable.
+   * The time one retry window ago, in milliseconds since 1970, if every endpoint is blocked and has been down since
+   * then; undefined otherwise. Deliveries that were due by then are undeliverable.
    */
   undeliverableSinceMs(nowMs: number): number | undefined {
     if (this.parkedUntilMs(nowMs, 'first') === undefined) return undefined
@@ -247,8 +245,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Whether a delivery that can start at `startAtMs` is not worth waiting for. True if `startAtMs` is more than a
-   * retry window away, or if the endpoints have been down or the concurrency has been 0 for a whole window.
+   * Whether a delivery that can start at `startAtMs` is not worth waiting for: that is more than a retry window away,
+   * or the endpoints have been down, or the concurrency 0, for a whole window.
    */
   isUndeliverable(startAtMs: number, nowMs: number): boolean {
     if (this.#policies.concurrency === 0) this.#withoutShareSinceMs ??= nowMs
@@ -258,7 +256,7 @@ export class DestinationQueue {
     return isWithoutShare || isFarAway || this.undeliverableSinceMs(nowMs) !== undefined
   }
 
-  /** Removes and returns the delivery that starts next; undefined if none is waiting or none may start. */
+  /** Removes and returns the delivery that starts next; undefined if none is ready or none may start. */
   next(nowMs: number): Start | undefined {
     for (const lane of this.#laneOrder()) {
       const start = this.#nextOf(lane, nowMs)
@@ -267,7 +265,7 @@ export class DestinationQueue {
     return undefined
   }
 
-  /** Notes that a round from {@link next} has been settled. */
+  /** Notes that the round of a delivery from {@link next} is settled. */
   end({ lane }: LeasedDelivery): void {
     this.#rounds--
     if (lane !== 'first') this.#laterRounds--
@@ -276,7 +274,7 @@ export class DestinationQueue {
   #nextOf(lane: Lane, nowMs: number): Start | undefined {
     const waiting = this.#waiting[lane]
     if (waiting.length === 0) return undefined
-    // If no endpoint may get a request, looking at the first delivery is enough.
+    // If no endpoint may get a request, only the first delivery needs a look, in case it must be settled.
     const isOpen = this.#gates.some((gate) => gate.access(nowMs, lane) === 'ask')
     const looked = isOpen ? waiting.length : 1
     for (let place = 0; place < looked; place++) {
@@ -300,9 +298,9 @@ export class DestinationQueue {
   }
 
   /**
-   * Returns the lanes in the order to try them: first attempts, manual retries, other retries. A lane that was
-   * passed over often enough goes first, so that none starves. Retries leave some slots free, because requests to
-   * an endpoint that doesn't answer occupy their slots for a long time.
+   * Returns the lanes in the order to try them. A lane that was passed over often enough goes first, so that none
+   * starves. Retries leave some slots free for first attempts, because an endpoint that doesn't answer occupies slots
+   * for a long time.
    */
   #laneOrder(): readonly Lane[] {
     const { concurrency } = this.#policies
@@ -340,7 +338,7 @@ export class DestinationQueue {
     if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
-    // All endpoints left for this delivery are blocked. The others can still serve other deliveries.
+    // All endpoints left for this delivery are blocked, so it makes room for deliveries to the others.
     return { kind: 'settled', settlement: { kind: 'returned', delivery, dueAtMs: probeAtMs } }
   }
 
@@ -355,23 +353,20 @@ export class DestinationQueue {
   }
 }
 
-/** The reason for a delivery that expired because its endpoints stayed down. */
+/** Why a delivery expired: its endpoints stayed down. */
 export const breakerOpen = 'breaker_open'
-/** The reason for a delivery that was still waiting when its retry window ended. */
+/** Why a delivery expired: it was still waiting when its retry window ended. */
 const windowOver: GivenUpReason = 'window_over'
 
 const firstLane: readonly Lane[] = ['first']
-/**
- * Minimum room for deliveries that go ahead of others: enough for a client's usual batch, even if the
- * concurrency is low.
- */
+/** Minimum room for deliveries that go ahead of others: a client's usual batch, however low the concurrency. */
 const aheadMin = 100
-/** Maximum number of concurrent rounds that are reserved for first attempts; retries can't use them. */
+/** Maximum number of concurrent rounds that are reserved for first attempts. */
 const keptRoundsMax = 2
 /** How many times in a row a lane is passed over before it goes first. */
 const passedOverMax = 4
 
-/** Returns the earliest of several moments; undefined unless all are known. */
+/** Returns the earliest time; undefined unless all are known. */
 function earliest(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === times.length ? Math.min(...known) : undefined

@@ -38,13 +38,13 @@ const wornEveryMs = 1_000
 const prefetchPerRequest = 3
 
 /**
- * Stores new deliveries, keeps a few of every destination leased and ready, sends them as fast as their endpoints
- * allow, and settles them in batches.
+ * Stores new deliveries, keeps a few for each destination leased and ready, sends them as fast as endpoints allow,
+ * and settles them in batches.
  *
  * Destinations don't wait for one another: each has its own room, and they take turns within the overall limits.
- * While the breakers of all endpoints of a destination are open, its deliveries are parked: they stay in the
- * store and use up no attempt. Once the endpoints have been down for a whole retry window, deliveries that were
- * due all that time expire, unless `keepsParked` is set.
+ * While the breakers of all endpoints of a destination are open, its deliveries are parked: they stay in the store
+ * and use up no attempt. Once the endpoints have been down for a whole retry window, deliveries that were due all
+ * that time expire, unless `keepsParked` is set.
  */
 export class Dispatcher {
   readonly #store: DeliveryStore
@@ -59,7 +59,7 @@ export class Dispatcher {
   readonly #handOvers: HandOvers
   readonly #outbox: Outbox
   readonly #rounds: Rounds
-  /** Undefined if deliveries stay parked. */
+  /** Undefined with `keepsParked`. */
   readonly #givingUp: GivingUp | undefined
   readonly #outage: Outage | undefined
   readonly #idleWaits = new IdleWaits()
@@ -124,11 +124,10 @@ export class Dispatcher {
   }
 
   /**
-   * Changes the destinations or their settings. A destination that is kept keeps its ready deliveries. An endpoint
-   * keeps its breaker if only the concurrency or the rate changes. Ready deliveries of a destination that is
-   * removed, or has a concurrency of 0, return to the store.
-   *
-   * @returns once the requests now in flight have ended, so that their senders can be closed
+   * Changes the destinations or their settings. Destinations that stay keep their ready deliveries; those of removed
+   * destinations, or with a concurrency of 0, return to the store. An endpoint keeps its breaker if only the
+   * concurrency or the rate changes. Resolves once the requests in flight have ended, so that their senders can be
+   * closed.
    */
   async reconfigure(targets: readonly DispatchTarget[]): Promise<void> {
     const ended = this.#rounds.endedSoFar()
@@ -138,10 +137,10 @@ export class Dispatcher {
   }
 
   /**
-   * Stores events with their deliveries. Deliveries that have room start at once, without a claim.
+   * Stores events with their deliveries, and returns the events' outcomes in order. Deliveries for which there is room
+   * start at once, without a claim.
    *
    * @param traceparent - the trace context to store with the deliveries
-   * @returns the outcome of each event, in order, once the store has answered
    * @throws the store's error, or the earlier one that made the store unusable
    */
   async add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
@@ -153,7 +152,7 @@ export class Dispatcher {
     const batch = { nowMs, seenSinceMs, events, handOver, traceparent }
     const adding = this.#store.add(batch)
     for (const { queue, line, deliveriesMax } of handOver) queue.reserve(line, deliveriesMax)
-    // Don't await here: the async frame would keep the events alive. Only deliveries that are leased need them.
+    // Don't await here: the async frame would keep the events alive. They are only needed to make leased deliveries.
     return this.#added(adding, addition, handOver.length > 0 ? batch : null)
   }
 
@@ -169,14 +168,14 @@ export class Dispatcher {
       return added.outcomes
     } finally {
       this.#takeOver(handedOver, addition)
-      // After a stop, wait here until the returned deliveries are written: no other call does.
+      // After a stop, nothing else waits until the returned deliveries are written.
       if (this.#stopped) await this.#outbox.written()
     }
   }
 
   /**
-   * Records the due times that another process announced. Without `dueTimes`, asks the store about all
-   * destinations, with pauses between the queries.
+   * Records due times that another process announced. Without `dueTimes`, asks the store about all destinations, with
+   * pauses between the queries.
    */
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#queries.queryAll()
@@ -184,7 +183,7 @@ export class Dispatcher {
     this.#goOn()
   }
 
-  /** Applies another process's news about an endpoint. */
+  /** Applies news about an endpoint from another process. */
   hear(news: BreakerNews): void {
     this.#rounds.hear(news)
     this.#goOn()
@@ -196,9 +195,9 @@ export class Dispatcher {
   }
 
   /**
-   * Resolves once no delivery to the destinations is pending or in flight, or once the dispatcher has stopped. It
-   * also waits for deliveries that it may not send now. With `keepsParked`, it doesn't wait for deliveries that
-   * have been blocked for a whole retry window, or cannot start within the next one.
+   * Resolves once the dispatcher has stopped, or no delivery to the destinations is pending or in flight, including
+   * those that it may not send now. With `keepsParked`, doesn't wait for deliveries that have been blocked for a whole
+   * retry window, or cannot start within the next one.
    *
    * @throws the error that made the store unusable
    */
@@ -212,8 +211,8 @@ export class Dispatcher {
   }
 
   /**
-   * Starts no more requests. Resolves once the requests in flight are settled and all other leased deliveries
-   * are returned. Idempotent.
+   * Starts no more requests. Resolves once the requests in flight are settled and all ready deliveries are returned.
+   * Idempotent.
    */
   async stop(): Promise<void> {
     this.#stopped = true
@@ -230,7 +229,7 @@ export class Dispatcher {
     this.#idleWaits.end()
   }
 
-  /** Ends all work because the store is unusable. `idle()` rejects. */
+  /** Ends all work, because the store is unusable. Makes `idle()` reject. */
   fail(error: unknown): void {
     if (this.#failure === undefined) {
       this.#runtime.log.warn('delivery has stopped', { error: messageOf(error) })
@@ -279,7 +278,7 @@ export class Dispatcher {
     const nowMs = this.#runtime.clock.nowMs()
     for (const { destinationId, deliveriesMax, queue, line } of handOver) {
       queue.take(line, handedOver.get(destinationId) ?? [], deliveriesMax)
-      // A stop, or the removal of the destination, has already emptied the queue.
+      // After a stop, or without the destination, no one else empties the queue any more.
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
       if (isGone) this.#outbox.giveBack(queue.giveBack())
     }
@@ -300,10 +299,10 @@ export class Dispatcher {
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     while (this.#woken && !this.#stopped) {
-      // Wait for all requests that end in this turn of the event loop: one pass serves them all.
+      // Let all requests that end in this turn of the event loop share one pass.
       await nextTurn()
       this.#woken = false
-      // Read the clock once: between two readings a slot could become free that both steps miss.
+      // Read the clock once for both steps: they would miss a slot that becomes free between two readings.
       const nowMs = this.#runtime.clock.nowMs()
       this.#rounds.startAll(nowMs)
       this.#giveBackIdle(nowMs)
@@ -330,7 +329,7 @@ export class Dispatcher {
     try {
       return await this.#ask()
     } catch (error) {
-      // A stop waits for this query, but needs no answer.
+      // A stop waits for this query, but needs no result.
       if (this.#stopped && isTemporary(error)) return false
       if (this.#outage === undefined || !isTemporary(error)) {
         this.fail(error)
@@ -342,7 +341,7 @@ export class Dispatcher {
     }
   }
 
-  /** Expires undeliverable deliveries, claims due ones, and asks for due times. False if there was nothing to do. */
+  /** Expires undeliverable deliveries, claims due ones, asks for due times. False if there was nothing to do. */
   async #ask(): Promise<boolean> {
     const gaveUp = await this.#givingUp?.giveUp()
     const hasClaimed = await this.#claims.claim()
@@ -354,7 +353,7 @@ export class Dispatcher {
   #giveBackIdle(nowMs: number): void {
     const { ready } = this.#rounds
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
-    // Once a second is enough: leases last much longer.
+    // Check only once a second, because leases last much longer.
     if (nowMs >= this.#wornAtMs && nowMs < this.#wornAtMs + wornEveryMs) return
     this.#wornAtMs = nowMs
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackWorn())
@@ -363,13 +362,13 @@ export class Dispatcher {
   /** Sets the alarm for the next delivery that can start. Ends `idle()` if there is none. */
   #plan(): void {
     this.#timer?.cancel()
-    // Work in progress plans again when it ends. Postponed claims wait for a request to end.
+    // Work in progress plans again when it ends. Postponed claims wait until a request ends.
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
     if (this.#run !== undefined || this.#claims.isPostponed) return
     const { clock } = this.#runtime
     const startTimes = this.#claims.startTimes()
     const { lookedAtMs } = this.#claims
-    // A delivery that was due at the last look waits for room, so it needs no alarm: the end of a request plans again.
+    // Deliveries that were due at the last look wait for room and need no alarm: the end of a request plans again.
     const alarmAtMs = startTimes.reduce(
       (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
       this.#queries.nextAtMs ?? Infinity,

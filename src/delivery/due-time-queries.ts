@@ -4,7 +4,6 @@ import type { WaitingTimes } from './waiting-times.ts'
 
 /** Options of {@link DueTimeQueries}. */
 export interface DueTimeQueriesOptions {
-  /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'nextDue'>
   /** Times the pauses between queries. */
   readonly clock: Clock
@@ -18,19 +17,19 @@ const destinationsMax = 250
 /** The pause after a query about all destinations, as a multiple of the query's duration. */
 const pausesPerQuery = 9
 
-/** Maximum pause, even if the clock was set during the query. */
+/** Maximum pause, even if the clock is set during the query. */
 const pauseMaxMs = 60_000
 
 /**
- * Asks the store when deliveries are due. Asks at once about destinations whose due times are needed. On request,
- * asks about all destinations, because another process may have added deliveries. It pauses after each of these
- * queries, so that they run for at most a tenth of the time.
+ * Asks the store when deliveries are due: at once about destinations whose due times are needed, and on request about
+ * all, because another process may have added deliveries. Pauses after each query about all destinations, so that
+ * these run for at most a tenth of the time.
  */
 export class DueTimeQueries {
   readonly #options: DueTimeQueriesOptions
   /** Destinations that the current round of queries has not asked about yet. */
   readonly #left = new Set<string>()
-  /** Whether a further round follows the current one. */
+  /** Whether to start a round after the current one. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 
@@ -38,13 +37,13 @@ export class DueTimeQueries {
     this.#options = options
   }
 
-  /** Starts a round of queries about all destinations. If one is in progress, plans another one after it. */
+  /** Starts a round of queries about all destinations, after the current round if there is one. */
   queryAll(): void {
     this.#isWanted = true
     this.#begin()
   }
 
-  /** When the current round may send its next query, in milliseconds since 1970; undefined if none is left. */
+  /** When the current round's next query may start, in milliseconds since 1970; undefined if none is left. */
   get nextAtMs(): number | undefined {
     return this.#left.size > 0 ? this.#pause.untilMs : undefined
   }
@@ -64,7 +63,7 @@ export class DueTimeQueries {
     return true
   }
 
-  /** Whether the pause is still on. Setting the clock back ends it. */
+  /** Whether the pause lasts. Setting the clock back ends it. */
   #isPaused(nowMs: number): boolean {
     return nowMs >= this.#pause.sinceMs && nowMs < this.#pause.untilMs
   }

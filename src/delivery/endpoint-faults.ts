@@ -7,17 +7,17 @@ export interface EndpointFault {
   readonly reason: string
   /** How many requests have failed for this reason since the fault began. */
   readonly failures: number
-  /** When the first of them failed, in milliseconds since 1970. */
+  /** When the first one failed, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** When the last of them failed, in milliseconds since 1970. */
+  /** When the last one failed, in milliseconds since 1970. */
   readonly lastMs: number
 }
 
 /** How often to check whether faults are over. */
 const lookMs = 30_000
-/** A fault is over after this time without a failure, if the endpoint has accepted a webhook since. */
+/** If the endpoint accepts webhooks again, a fault is over after this time without a failure. */
 const quietMs = 60_000
-/** If the endpoint has accepted none, perhaps because none was sent, the fault is over after this longer time. */
+/** If it has accepted none, perhaps because none was sent, a fault is over after this time. */
 const silentMs = 5 * 60_000
 /** Maximum number of reasons to count separately per endpoint; all others count as `other`. */
 const reasonsMax = 16
@@ -34,13 +34,12 @@ interface Lasting {
 }
 
 /**
- * Notes the final failures of endpoints: untrusted certificates, refused addresses and answers such as 404. These
- * leave the breaker closed, and make their deliveries fail. Logs the endpoint and the reason once when a fault
- * begins, and again with a count when it is over.
+ * Notes failures that no retry can fix: untrusted certificates, refused addresses and answers such as 404. These
+ * fail deliveries without opening the breaker. Logs each fault once when it begins, and with a count when it is over.
  */
 export class EndpointFaults {
   readonly #runtime: Pick<Runtime, 'clock' | 'log'>
-  /** Keyed by destination, URL and reason. Every configured endpoint has an entry. */
+  /** Keyed by destination, then URL, then reason. Every configured endpoint has an entry. */
   #faults: ReadonlyMap<string, Map<string, Map<string, Lasting>>> = new Map()
   #look: Timer | undefined
 
@@ -48,7 +47,7 @@ export class EndpointFaults {
     this.#runtime = runtime
   }
 
-  /** Sets the configured endpoints, and ends the faults of all others. */
+  /** Sets the endpoints to watch, and ends the faults of all others. */
   configure(destinations: readonly Pick<Destination, 'id' | 'endpoints'>[]): void {
     const before = this.#faults
     const now = new Map(
@@ -63,7 +62,7 @@ export class EndpointFaults {
     this.#faults = now
   }
 
-  /** Notes the outcome of a request. */
+  /** Notes how a request ended. */
   note(record: RequestRecord): void {
     const faults = this.#faults.get(record.destinationId)?.get(record.url)
     if (faults === undefined) return
@@ -124,7 +123,7 @@ export class EndpointFaults {
     this.#look = areLeft ? clock.schedule(lookMs, () => this.#lookAgain()) : undefined
   }
 
-  /** Ends and logs the faults that are over. Returns whether any fault is left. */
+  /** Ends and logs faults that are over. Returns whether any fault is left. */
   #end(
     isOver: (fault: Lasting) => boolean,
     message = 'webhooks to an endpoint no longer fail this way',

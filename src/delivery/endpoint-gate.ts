@@ -14,9 +14,9 @@ import { Pace } from './pace.ts'
 import type { QueuePolicies } from './queue-policies.ts'
 
 /**
- * Whether a round may send a request to an endpoint now. `ask`: it may. `wait`: the endpoint is healthy, but its
- * concurrency or its rate is used up. `blocked`: the round goes without the endpoint, because its breaker admits
- * no request or a 429 throttles it.
+ * Whether a round may send a request to an endpoint now. `ask`: yes. `wait`: the endpoint is healthy, but its
+ * concurrency or rate is used up. `blocked`: make the round without it, because its breaker admits no request or a
+ * 429 pauses it.
  */
 export type Access = 'ask' | 'wait' | 'blocked'
 
@@ -24,16 +24,15 @@ export type Access = 'ask' | 'wait' | 'blocked'
 export interface BegunRequest {
   /** The breaker's ticket; undefined if it had no free slot. */
   readonly ticket: BreakerTicket | undefined
-  /** How often the pace had been cut when the request started. */
+  /** The pace's value for this request, see `Pace.start`. */
   readonly cuts: number
 }
 
 /** The policies that a gate applies. */
 export type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
 
-/** Admits requests to one endpoint, by its concurrency, its breaker and its pace. */
+/** Admits requests to one endpoint, as far as its concurrency, breaker and pace allow. */
 export class EndpointGate {
-  /** The endpoint. */
   readonly endpoint: Endpoint
   readonly #policy: BreakerPolicy
   readonly #breaker: CircuitBreaker
@@ -47,23 +46,20 @@ export class EndpointGate {
     this.#pace = new Pace(pace)
   }
 
-  /**
-   * Whether this gate can be kept for an endpoint under a policy: only the rate and the concurrency may differ.
-   */
+  /** Whether this gate can be kept for changed settings: only the rate and the concurrency may differ. */
   isFor(endpoint: Endpoint, policy: BreakerPolicy): boolean {
     return isDeepStrictEqual([unrated(this.endpoint), this.#policy], [unrated(endpoint), policy])
   }
 
   /**
-   * Changes the concurrency and the rate. Requests in flight continue. If they exceed the concurrency, none
-   * starts until enough of them have ended.
+   * Changes the concurrency and the rate. Requests in flight continue, even if they exceed the new concurrency.
    */
   resize(concurrency: number, perSecondMax: number = Infinity): void {
     this.#breaker.resize(concurrency)
     this.#pace.limit = perSecondMax
   }
 
-  /** Returns whether a delivery of a lane may be sent to the endpoint. */
+  /** Returns whether a delivery from this lane may be sent to the endpoint now. */
   access(nowMs: number, lane: Lane): Access {
     const isFree = this.#pace.freeAtMs(nowMs) <= nowMs
     if (isFree && this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
@@ -87,8 +83,8 @@ export class EndpointGate {
   }
 
   /**
-   * When a delivery of a lane may be sent to the endpoint, in milliseconds since 1970. Undefined unless its
-   * breaker or a 429 blocks it until then.
+   * When a delivery from this lane may be sent to the endpoint, in milliseconds since 1970. Undefined unless the
+   * breaker or a 429 blocks the endpoint.
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     const probeAtMs = this.#breaker.probeAtMs(nowMs, lane) ?? nowMs
@@ -97,8 +93,8 @@ export class EndpointGate {
   }
 
   /**
-   * Since when the endpoint has been down, in milliseconds since 1970: from the failure that opened its breaker
-   * until the breaker closes, or from a 429 to the next admitted request. Undefined while it is up.
+   * When the endpoint went down, in milliseconds since 1970: with the failure that opened its breaker, until that
+   * closes, or with a 429, until the next admitted request. Undefined while it is up.
    */
   get downSinceMs(): number | undefined {
     return this.#downSinceMs
@@ -109,7 +105,7 @@ export class EndpointGate {
     return { ticket: this.#breaker.start(nowMs, lane), cuts: this.#pace.start(nowMs) }
   }
 
-  /** Ends a request. Returns how the breaker changed; undefined if it did not. */
+  /** Ends a request. Returns the change of the breaker, if any. */
   end(
     { ticket, cuts }: BegunRequest,
     outcome: RequestOutcome,
@@ -124,7 +120,7 @@ export class EndpointGate {
     return change
   }
 
-  /** Applies another process's news about the endpoint. Returns the change of the breaker, if there is one. */
+  /** Applies news about the endpoint from another process. Returns the change of the breaker, if any. */
   follow(shared: SharedBreaker, nowMs: number): BreakerChange | undefined {
     const change = this.#breaker.follow(shared, nowMs)
     if (change?.kind === 'opened') this.#downSinceMs ??= nowMs
@@ -138,8 +134,8 @@ function unrated(endpoint: Endpoint): Endpoint {
 }
 
 /**
- * An endpoint that answers is healthy, even if it refuses a webhook permanently. A request that wasn't sent,
- * because the certificate or the address is not trusted, says nothing about its health.
+ * An endpoint that answers is healthy, even if it refuses a webhook permanently. A request that wasn't sent, because
+ * the certificate or the address isn't trusted, says nothing about the endpoint's health.
  */
 function healthOf(outcome: RequestOutcome): EndpointHealth {
   switch (outcome.kind) {

@@ -10,8 +10,8 @@ interface Full {
 }
 
 /**
- * Logs which destinations refuse new deliveries because their backlog is full: once when that begins, and with
- * a count when it is over.
+ * Logs when a destination's backlog is full, so that new deliveries fail: once when that begins, and with a count
+ * when it is over.
  */
 export class FullBacklogs {
   readonly #runtime: Pick<Runtime, 'clock' | 'log'>
@@ -42,7 +42,7 @@ export class FullBacklogs {
     this.#look ??= clock.schedule(quietMs, () => this.#lookAgain())
   }
 
-  /** Logs the count of each full backlog, and stops. Idempotent. */
+  /** Logs the count for each full backlog, and stops watching. Idempotent. */
   close(): void {
     this.#look?.cancel()
     this.#end('deliveries failed because the backlog of a destination was full', () => true)

@@ -6,25 +6,21 @@ import type { WaitingTimes } from './waiting-times.ts'
 
 /** Options of {@link GivingUp}. */
 export interface GivingUpOptions {
-  /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'claim'>
-  /** Measures how long deliveries have waited. */
   readonly clock: Clock
-  /** The queues of the destinations, by destination id. */
+  /** Keyed by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
-  /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
-  /** Where settlements go. */
   readonly outbox: Outbox
 }
 
-/** Maximum number of deliveries per lane that one step claims in order to expire them. */
+/** Maximum number of deliveries per lane to claim in order to expire them, per step. */
 const givenUpAtOnceMax = 500
 
 /** Expires deliveries whose endpoints have been down for a whole retry window. */
 export class GivingUp {
   readonly #options: GivingUpOptions
-  /** The destinations with an endpoint that is still down, and its last error. */
+  /** Destinations with an endpoint that is still down, and the error. */
   readonly #down = new Map<string, string>()
 
   constructor(options: GivingUpOptions) {

@@ -11,23 +11,19 @@ import type {
 } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Room that is reserved for the deliveries of an add, and the queue that will receive them. */
+/** Room in a queue for deliveries that the store hands over. */
 export interface KeptRoom extends Room {
-  /** The queue that will receive the deliveries. */
   readonly queue: DestinationQueue
-  /** The line by which they enter the queue. */
   readonly line: Line
 }
 
 /** An add in progress, without its events. */
 export interface Addition {
-  /** The source of the events. */
   readonly sourceId: string
-  /** For each destination, the positions of the events with a delivery to it. */
+  /** The positions of the events with a delivery to each destination. */
   readonly positions: ReadonlyMap<string, readonly number[]>
-  /** How many new deliveries the store may hand over. */
   readonly handOver: readonly KeptRoom[]
-  /** When the leases of these deliveries begin. */
+  /** When the leases of the deliveries that are handed over begin. */
   readonly start: LeaseStart
 }
 
@@ -36,19 +32,16 @@ export type HandedOver = ReadonlyMap<string, readonly LeasedDelivery[]>
 
 /** Options of {@link HandOvers}. */
 export interface HandOversOptions {
-  /** The clock that decides whether endpoints are blocked. */
   readonly clock: Clock
-  /** The queues that take the deliveries, by destination id. */
+  /** Keyed by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
-  /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
-  /** Limits the leased deliveries of all destinations together. */
   readonly prefetch: Prefetch
-  /** Whether no more deliveries are to be started. */
+  /** Whether the dispatcher has stopped, so that it takes no deliveries. */
   readonly isStopped: () => boolean
 }
 
-/** Decides how many new deliveries the store hands over to the dispatcher while adding them, without a claim. */
+/** Decides how many new deliveries the store leases to the dispatcher as it adds them, without a claim. */
 export class HandOvers {
   readonly #options: HandOversOptions
 
@@ -56,7 +49,7 @@ export class HandOvers {
     this.#options = options
   }
 
-  /** Plans which new deliveries the store is to hand over. */
+  /** Plans an add: how many deliveries the store may hand over to each destination. */
   plan(events: readonly NewEvent[]): Addition {
     const { clock, isStopped } = this.#options
     const sourceId = events[0]?.sourceId ?? ''
@@ -67,9 +60,8 @@ export class HandOvers {
   }
 
   /**
-   * Returns how many new deliveries the store may hand over to each destination: as many as there is room for if
-   * no earlier deliveries are waiting in the store. If a destination has several sources, new deliveries from a
-   * source with less than its share of the backlog may go ahead of the waiting ones.
+   * Returns the room at each destination, if no earlier deliveries to it wait in the store. At a destination with
+   * several sources, new deliveries from one with less than its share of the backlog may go ahead of waiting ones.
    */
   #roomFor(positions: Addition['positions'], sourceId: string): readonly KeptRoom[] {
     const { clock, queues, times, prefetch } = this.#options
@@ -83,7 +75,7 @@ export class HandOvers {
       if (!isEmpty && !isShared(queue)) return []
       const line = isEmpty ? 'first' : 'ahead'
       const free = isEmpty ? queue.room('first', nowMs, part) : roomAhead(queue, sourceId, nowMs)
-      // Reserve no more room than needed: concurrent adds may need the rest.
+      // Reserve no more than needed: concurrent adds may need the rest.
       const deliveriesMax = Math.min(free, count, room)
       room -= deliveriesMax
       if (isEmpty) queue.backlog.clear()
@@ -91,7 +83,7 @@ export class HandOvers {
     })
   }
 
-  /** Notes how many deliveries the store has kept, for each destination that several sources share. */
+  /** Notes how many deliveries stayed in the store, for each destination that several sources share. */
   noteKept(
     { sourceId, positions }: Addition,
     { outcomes, refused }: AddResult,
@@ -108,7 +100,7 @@ export class HandOvers {
   }
 }
 
-/** Makes the deliveries that were leased as a batch was added. They were never attempted. */
+/** Makes leased deliveries from a batch and the leases that the store returned for it. */
 export function leasedOf(
   { nowMs, events, traceparent }: AddRequest,
   leases: readonly NewLease[],

@@ -1,4 +1,4 @@
-/** The callers that are waiting until a dispatcher has nothing left to do. */
+/** Callers that wait until a dispatcher has nothing left to do. */
 export class IdleWaits {
   readonly #waiters: {
     readonly resolve: () => void
@@ -15,12 +15,12 @@ export class IdleWaits {
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
   }
 
-  /** Resolves all waits: nothing is left to do. */
+  /** Resolves all waits, because nothing is left to do. */
   end(): void {
     for (const { resolve } of this.#waiters.splice(0)) resolve()
   }
 
-  /** Rejects all waits: the work has failed. */
+  /** Rejects all waits, because delivery has failed. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiters.splice(0)) reject(error)
   }

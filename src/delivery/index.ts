@@ -1,4 +1,4 @@
-/** The store port, the dispatcher that empties it, and the retry policy. */
+/** The store port, the dispatcher that sends the deliveries in a store, and the retry policy. */
 export * from './attempt.ts'
 export * from './audit.ts'
 export * from './circuit-breaker.ts'

@@ -8,7 +8,7 @@ import type {
 import type { DeliveryKey } from './delivery-id.ts'
 import type { DeliveryProgress } from './store-port.ts'
 
-/** The state of a delivery in the log. A delivery that is being sent is pending. */
+/** The state of a delivery in the log. A leased delivery is `pending`. */
 export type LoggedState = 'pending' | 'delivered' | 'failed' | 'expired'
 
 /** A delivery as the log lists it. */
@@ -27,21 +27,19 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly eventName: string | null
   /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null
-  /** The state. A delivery that is being sent is `pending`. */
+  /** A leased delivery is `pending`. */
   readonly state: LoggedState
-  /** Why its next round is due. Once the delivery has ended, why its last round was due. */
+  /** Why its next round is due; once it has ended, why its last round was. */
   readonly lane: Lane
   /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
   /** When its next round is due, in milliseconds since 1970; null unless it is pending. */
   readonly dueAtMs: number | null
-  /**
-   * The last moment at which a retry may start, in milliseconds since 1970; null before the first failed round.
-   */
+  /** When its retry window ends, in milliseconds since 1970; null before the first failed round. */
   readonly expiresAtMs: number | null
   /** When the delivery ended, in milliseconds since 1970; null while it is pending. */
   readonly settledAtMs: number | null
-  /** Why the delivery failed or expired or, while it is pending, why its last round failed; null otherwise. */
+  /** Why it failed or expired; while it is pending, why its last round failed; null otherwise. */
   readonly reason: string | null
   /** How many times it was retried manually. */
   readonly manualRetries: number
@@ -51,71 +49,60 @@ export interface LoggedDelivery extends DeliveryProgress {
 export interface DeliveryStory extends LoggedDelivery {
   /** The exact text of the webhook. */
   readonly body: string
-  /** Every request, in the order they started. */
+  /** All requests, in the order in which they started. */
   readonly requests: readonly RequestRecord[]
 }
 
-/** Conditions for deliveries. A delivery must meet all that are present. */
+/** Selects deliveries that meet all the conditions that are present. */
 export interface DeliveryFilter {
-  /** The destination. */
   readonly destinationId?: string | undefined
   /** The id within the destination. */
   readonly id?: number | undefined
-  /** The messageId of the event. */
   readonly messageId?: string | undefined
-  /** The state is one of these. */
   readonly states?: readonly LoggedState[] | undefined
-  /** The type is one of these. */
   readonly types?: readonly EventType[] | undefined
-  /** The id of the user. */
   readonly userId?: string | undefined
-  /** Accepted at this moment or after, in milliseconds since 1970. */
+  /** Accepted at this time or later, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
-  /** Accepted before this moment, in milliseconds since 1970. */
+  /** Accepted before this time, in milliseconds since 1970. */
   readonly untilMs?: number | undefined
 }
 
 /** A request for one page of deliveries. */
 export interface ListRequest {
-  /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
-  /** Maximum number of deliveries. */
   readonly limit: number
-  /** Only deliveries with a lower id. Pass the last id of the previous page. */
+  /** Only deliveries with a lower id: the last one on the previous page. */
   readonly beforeId?: number | undefined
 }
 
 /** A request to retry deliveries manually. */
 export interface RetryRequest {
-  /** When the retries are due, in milliseconds since 1970. Deliveries that failed after this are left alone. */
+  /** When the retries are due, in milliseconds since 1970. Deliveries that failed later are left alone. */
   readonly nowMs: number
-  /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
-  /** Maximum number of deliveries to retry. */
   readonly limit: number
 }
 
 /** A request to end pending deliveries without sending them. */
 export interface DiscardRequest {
-  /** When the deliveries end, in milliseconds since 1970. Deliveries accepted after this are left alone. */
+  /** When the deliveries end, in milliseconds since 1970. Deliveries accepted later are left alone. */
   readonly nowMs: number
-  /** The deliveries to choose from. */
   readonly filter: DeliveryFilter
-  /** Maximum number of deliveries to end. */
   readonly limit: number
 }
 
-/** The limits for a purge. All moments are in milliseconds since 1970. */
+/** The limits for a purge. All times are in milliseconds since 1970. */
 export interface PurgeRequest {
-  /** The current time, at which the deliveries that this purge expires end. */
+  /** The time that deliveries get as their end if this purge expires them. */
   readonly nowMs: number
-  /** Delete deliveries that were delivered before this moment. */
+  /** Delete deliveries that were delivered before this time. */
   readonly deliveredBeforeMs: number
-  /** Delete deliveries that failed or expired before this moment. */
+  /** Delete deliveries that failed or expired before this time. */
   readonly failedBeforeMs: number
-  /** Expire deliveries that have been waiting since before this moment without an attempt, as `abandoned`. */
+  /** Expire untried deliveries that have been due since before this time, as `abandoned`. */
   readonly abandonedBeforeMs: number
-  /** Forget messageIds that were added before this moment. */
+  /** Forget messageIds that were added before this time. */
   readonly messageIdsBeforeMs: number
   /** Maximum number of rows of each kind per call, so that other calls wait only briefly. */
   readonly rowsMax: number
@@ -123,16 +110,16 @@ export interface PurgeRequest {
 
 /** The result of a purge. */
 export interface PurgeResult {
-  /** Number of rows that were deleted or expired; zero once nothing is left to purge. */
+  /** Number of rows that were deleted or expired; 0 once nothing is left to purge. */
   readonly rows: number
-  /** The deliveries that expired. The same destination and reason may occur more than once. */
+  /** The deliveries that expired. A destination and reason may occur more than once. */
   readonly expired: readonly GivenUpDeliveries[]
 }
 
 /** Numbers of ended deliveries, by state. */
 export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', number>>
 
-/** The figures of a store, which `auditEquations` compares with one another. */
+/** The counts of a store, which `auditEquations` compares. */
 export interface StoreAudit {
   /** The totals that the store has kept since it was created. */
   readonly ledger: DeliveryLedger
@@ -145,8 +132,7 @@ export interface StoreAudit {
 }
 
 /**
- * The log of deliveries. Both the delivering process and other processes can use it. The rules of the
- * DeliveryStore port apply.
+ * The log of deliveries, for the delivering process and for others. The rules of the DeliveryStore port apply.
  */
 export interface DeliveryLog {
   /** Lists the deliveries that match the filter, highest id first. */
@@ -154,28 +140,27 @@ export interface DeliveryLog {
   /** Reads one delivery with its text and its requests; undefined if there is none. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
-   * Makes matching deliveries due at once in the lane `manual`, with a new retry window and without holds.
-   * Selects those that failed, expired, or are waiting for a retry. Skips those that ended or were first tried
-   * after `nowMs`, so that repeating a call with the same `nowMs` never retries a delivery that has failed again.
+   * Makes matching deliveries that failed, expired, or wait for a retry due at once in the lane `manual`, with a new
+   * retry window and without holds. Skips those that ended or were first tried after `nowMs`, so that repeating a call
+   * with the same `nowMs` never retries a delivery that has failed again.
    *
    * @returns how many were retried; fewer than `limit` once none is left
    */
   retry(request: RetryRequest): Promise<number>
   /**
    * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
-   * failed delivery. Leased deliveries are left alone, except in a file: leases of the process that delivers from
-   * the file are not visible to other processes. If that process still sends a discarded delivery successfully, the
-   * delivery counts as delivered.
+   * failed delivery. Leased deliveries are left alone, except in a file, where other processes cannot see leases. If
+   * the delivering process still sends a discarded delivery successfully, it counts as delivered.
    *
    * @returns how many ended; fewer than `limit` once none is left
    */
   discard(request: DiscardRequest): Promise<number>
   /**
-   * Deletes old rows. The ledger keeps its totals. Deliveries whose retry window has ended at `nowMs` expire as
+   * Deletes old rows, but not from the ledger's totals. Expires deliveries whose retry window is over at `nowMs`, as
    * `window_over`. Leased deliveries are left alone.
    */
   purge(request: PurgeRequest): Promise<PurgeResult>
-  /** Reads the ledger and counts the rows, both at the same moment. */
+  /** Reads the ledger and counts the rows in one snapshot. */
   audit(): Promise<StoreAudit>
   /** Closes the log. Idempotent. */
   close(): Promise<void>

@@ -3,10 +3,10 @@ import { auditEquations, type AuditEquation } from './audit.ts'
 import { formatDeliveryId } from './delivery-id.ts'
 import type { DeliveryStory, LoggedDelivery, StoreAudit } from './log-port.ts'
 
-/** A record of the delivery log as JSON for programs. Its field names are part of the public interfaces. */
+/** A JSON record from the delivery log. Its field names are public API. */
 export type LogRecord = Readonly<Record<string, unknown>>
 
-/** A logged delivery as JSON for programs. Times are ISO 8601 in UTC. */
+/** A logged delivery as JSON. Times are ISO 8601 in UTC. */
 export interface DeliveryFields
   extends
     LogRecord,
@@ -33,7 +33,7 @@ export interface DeliveryFields
   readonly firstAttemptAt: string | null
   /** When the next round is due; null unless the delivery is pending. */
   readonly dueAt: string | null
-  /** The last moment at which a retry may start; null before the first failed round. */
+  /** When the retry window ends; null before the first failed round. */
   readonly expiresAt: string | null
   /** When the delivery ended; null while it is pending. */
   readonly settledAt: string | null
@@ -41,7 +41,7 @@ export interface DeliveryFields
   readonly holds: readonly { readonly url: string; readonly until: string | null }[]
 }
 
-/** A request to an endpoint as JSON for programs. Times are ISO 8601 in UTC. */
+/** A request to an endpoint as JSON. Times are ISO 8601 in UTC. */
 export interface RequestFields
   extends
     LogRecord,
@@ -61,7 +61,7 @@ export interface StoryRecord extends LogRecord {
   readonly body: string
 }
 
-/** The figures of a store, and whether they balance. */
+/** The counts of a store, and whether they balance. */
 export interface AuditRecord extends LogRecord, StoreAudit {
   readonly kind: 'audit'
   /** Whether all equations hold. */
@@ -70,15 +70,15 @@ export interface AuditRecord extends LogRecord, StoreAudit {
   readonly imbalances: readonly { readonly equation: string; readonly difference: number }[]
 }
 
-/** The last moment that a Date can represent. A `Retry-After` may ask for a later one. */
+/** The last time that a Date can represent. A `Retry-After` may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
-/** Turns a logged delivery into a record for programs. */
+/** Turns a logged delivery into a JSON record. */
 export function loggedDeliveryRecord(delivery: LoggedDelivery): DeliveryListRecord {
   return { kind: 'delivery', ...deliveryFields(delivery) }
 }
 
-/** Turns a delivery with its text and its requests into a record for programs. */
+/** Turns a delivery with its body and its requests into a JSON record. */
 export function storyRecord(story: DeliveryStory): StoryRecord {
   return {
     kind: 'story',
@@ -88,7 +88,7 @@ export function storyRecord(story: DeliveryStory): StoryRecord {
   }
 }
 
-/** Turns the figures of a store into a record for programs, and says whether they balance. */
+/** Checks whether the counts of a store balance, and makes a JSON record. */
 export function auditRecord(audit: StoreAudit): AuditRecord {
   const wrong = auditEquations(audit).filter(({ difference }) => difference !== 0)
   const imbalances = wrong.map((equation) => ({
@@ -98,7 +98,7 @@ export function auditRecord(audit: StoreAudit): AuditRecord {
   return { kind: 'audit', balanced: wrong.length === 0, ...audit, imbalances }
 }
 
-/** Writes an equation on one line. `format` writes each figure. */
+/** Writes an equation on one line, each of its counts with `format`. */
 export function equationText(
   { whole, parts }: AuditEquation,
   format: (count: number) => string,
@@ -108,12 +108,12 @@ export function equationText(
   return `${format(whole.count)} ${name} = ${sum === '' ? '0' : sum}`
 }
 
-/** Returns the nearest moment that a Date can represent, in milliseconds since 1970. */
+/** Returns the nearest time that a Date can represent, in milliseconds since 1970. */
 export function withinDates(instantMs: number): number {
   return Math.min(Math.max(instantMs, -latestMs), latestMs)
 }
 
-/** Formats an instant in ISO 8601 and UTC. Null stays null. */
+/** Formats a time as ISO 8601 in UTC; null stays null. */
 export function isoOrNull(instantMs: number | null): string | null {
   return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
 }

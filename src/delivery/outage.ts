@@ -6,15 +6,13 @@ const retryMs = 1_000
 
 /** Options of {@link Outage}. */
 export interface OutageOptions {
-  /** Which calls the outage blocks. The word completes the log line "the store cannot be …". */
+  /** Completes the log line "the store cannot be …". */
   readonly what: 'read' | 'written'
-  /** Times the retries. */
   readonly clock: Clock
-  /** Logs the start and the end of the outage. */
   readonly log: Log
 }
 
-/** Paces the retries while the store is unusable, and logs when that begins and ends. */
+/** Paces retries while the store is unusable, and logs the start and the end of the outage. */
 export class Outage {
   readonly #options: OutageOptions
   #isOn = false
@@ -25,7 +23,7 @@ export class Outage {
     this.#options = options
   }
 
-  /** Notes that the store is unusable. Resolves when it should be tried again, or on {@link cut}. */
+  /** Notes that the store is unusable. Resolves when to try it again, or on {@link cut}. */
   async wait(error: unknown): Promise<void> {
     const { what, clock, log } = this.#options
     if (!this.#isOn)
@@ -44,7 +42,7 @@ export class Outage {
     this.#isOn = false
   }
 
-  /** Ends the wait, so that the store is tried again at once. */
+  /** Cuts the wait short, so that the store is tried again at once. */
   cut(): void {
     this.#timer?.cancel()
     this.#goOn?.()

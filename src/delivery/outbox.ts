@@ -7,29 +7,28 @@ import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
 /** Options of {@link Outbox}. */
 export interface OutboxOptions {
-  /** Where settlements and requests are written. */
   readonly store: Pick<DeliveryStore, 'settle'>
-  /** Dates the settlements. The outbox holds it while it writes. */
+  /** Dates the settlements. A virtual clock stands still while the outbox writes. */
   readonly clock: Clock
-  /** Called with every settlement that took effect, once it has been written. */
+  /** Called with each settlement that was written and took effect. */
   readonly settled: (settlement: Settlement) => void
   /** Called whenever nothing is left to write. */
   readonly drained: () => void
-  /** Waits while the store can't be written. Without it, even a temporary fault makes the outbox fail. */
+  /** Waits while the store cannot be written. Without it, even a temporary fault makes the outbox fail. */
   readonly outage?: Outage | undefined
-  /** Called with the error when the outbox gives up. It writes nothing after that. */
+  /** Called with the error when the outbox gives up. It writes nothing afterwards. */
   readonly failed: (error: unknown) => void
 }
 
 /**
- * Writes settlements and requests to the store in batches. Those that arrive while a batch is being written go
- * into the next one.
+ * Writes settlements and requests to the store in batches. What arrives while a batch is being written goes into the
+ * next one.
  */
 export class Outbox {
   readonly #options: OutboxOptions
   #settlements: Settlement[] = []
   #requests: RequestRecord[] = []
-  /** The callers that are waiting for the batch being written, and for the next one. */
+  /** Callers that wait for the current batch, and for the next one. */
   #waiters: { now: (() => void)[]; next: (() => void)[] } = { now: [], next: [] }
   #writing = false
   #unwritten = 0
@@ -71,8 +70,8 @@ export class Outbox {
   }
 
   /**
-   * Resolves once everything handed in before this call has been written, or cannot be. It doesn't wait for later
-   * settlements, because under load there are always some.
+   * Resolves once everything added before this call is written, or cannot be. Doesn't wait for later settlements,
+   * because under load there are always more.
    */
   async written(): Promise<void> {
     if (!this.#writing) return
@@ -80,7 +79,7 @@ export class Outbox {
     await new Promise<void>((resolve) => waiters.push(resolve))
   }
 
-  /** Stops waiting for an unusable store: tries it once more, then fails. */
+  /** Waits no longer for an unusable store: tries it once more, then fails. */
   waitNoMore(): void {
     this.#waits = false
     this.#options.outage?.cut()
@@ -100,7 +99,7 @@ export class Outbox {
     const release = clock.hold()
     try {
       while (this.#isDue()) {
-        // Let the other settlements of this turn of the event loop join the batch.
+        // Let other settlements from this turn of the event loop join the batch.
         await nextTurn()
         await this.#writeOrWait()
       }

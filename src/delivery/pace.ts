@@ -1,43 +1,43 @@
 /** Options of {@link Pace}. */
 export interface PaceOptions {
-  /** Randomly lengthens pauses; returns 0 up to 1. */
+  /** Returns a number from 0 up to 1, to lengthen a pause randomly. */
   readonly random: () => number
   /** Maximum length of a pause, even if `Retry-After` asks for more. */
   readonly pauseMsMax: number
 }
 
-/** One second with requests: how many started in it, and how many the endpoint admitted in it. */
+/** A second with requests: how many started in it, and how many the endpoint admitted in it. */
 interface ActiveSecond {
   startMs: number
   started: number
   admitted: number
 }
 
-/** The minimum pause after a 429. It doubles with each further 429 in a row. */
+/** Minimum pause after a 429; doubles with each further 429 in a row. */
 const pauseMsFirst = 1_000
-/** The minimum doubles up to this time. */
+/** Limit of that doubling. */
 const doubledPauseMsMax = 30_000
 /** Each pause is randomly lengthened by up to this share, so that processes don't resume all at once. */
 const pauseJitter = 0.2
 /** Maximum share of the rate that remains after a 429. */
 const keptShareMax = 0.9
-/** Minimum share that remains: perhaps the endpoint admitted few requests because other senders keep it busy. */
+/** Minimum share that remains: perhaps other senders kept the endpoint busy. */
 const keptShareMin = 0.5
 /** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000
 /**
- * Steepness of the curve. A cut to 90 % is made up for after 9 s; the rate doubles in 12 s, and grows 50-fold
- * in 16 s.
+ * Steepness of the curve: after a cut to 90 %, the rate is back at its old value in 9 s, doubles in 12 s, and grows
+ * 50-fold in 16 s.
  */
 const steepness = 6
 /** The rate is learned from this many of the latest seconds with requests. */
 const secondsMax = 5
 /**
- * At intervals shorter than this, requests may start early, in groups, because timers are milliseconds late. At
- * longer intervals they never start early, because some endpoints check each gap.
+ * If intervals are shorter than this, requests may start early, in groups, because timers are milliseconds late.
+ * Otherwise they never start early, because some endpoints check each interval.
  */
 const groupMs = 20
-/** Minimum of the learned rate. A slower endpoint can ask for pauses with `Retry-After`. */
+/** Minimum learned rate. A slower endpoint can ask for pauses with `Retry-After`. */
 const perSecondMin = 0.1
 /** Once the learned rate exceeds this, it is unlimited again. */
 const perSecondMax = 10_000
@@ -45,13 +45,12 @@ const perSecondMax = 10_000
 /**
  * Spaces the requests to an endpoint evenly, by the operator's {@link limit} and by a rate learned from 429s.
  *
- * The rate is unlimited until the first 429. A 429 pauses the endpoint for the time in `Retry-After`, and cuts
- * the rate to nine tenths of the rate that the endpoint admitted lately. A 429 to a request that started before
- * the last cut doesn't cut again.
+ * The rate is unlimited until the first 429. A 429 pauses the endpoint for the time in `Retry-After`, and cuts the
+ * rate to nine tenths of what the endpoint admitted lately, but only if the request started after the last cut.
  *
- * Each admitted request raises the rate along a curve. For about nine seconds the rate stays below its value
- * before the cut. Then it rises fast, to find out how much more the endpoint admits. Only admitted requests
- * raise it, so it doesn't change during an outage. While fewer requests are sent than it allows, it grows slowly.
+ * Each admitted request raises the rate along a curve. For about nine seconds, the rate stays below its value before
+ * the cut; then it rises fast, to find out how much more the endpoint admits. Only admitted requests raise it, so it
+ * doesn't change during an outage, and grows slowly while fewer requests are sent than it allows.
  *
  * A pace reads no clock: callers pass `nowMs`, in milliseconds since 1970.
  */
@@ -66,7 +65,7 @@ export class Pace {
   #cuts = 0
   /** Number of 429s since the last admitted request. */
   #refusedInRow = 0
-  /** When the next request would start if all were spaced evenly. */
+  /** When the next request may start if all are spaced evenly. */
   #nextAtMs = 0
   #pause = { untilMs: 0, durationMs: 0 }
   /** The latest seconds with requests, newest last. */
@@ -90,15 +89,15 @@ export class Pace {
     this.#limit = perSecond
   }
 
-  /** Whether 429s from the endpoint, rather than the operator's limit, slow requests down now. */
+  /** Whether 429s slow requests down now, not just the operator's limit. */
   isThrottled(nowMs: number): boolean {
     return this.#perSecond < this.#limit || this.pausedUntilMs(nowMs) !== undefined
   }
 
-  /** Until when a 429 pauses the endpoint; undefined if it isn't paused. */
+  /** The end of the pause after a 429; undefined if there is none. */
   pausedUntilMs(nowMs: number): number | undefined {
     const { untilMs, durationMs } = this.#pause
-    // A clock that was set back must not make the pause longer.
+    // Don't let the pause become longer when the clock is set back.
     if (untilMs > nowMs + durationMs) this.#pause = { untilMs: nowMs + durationMs, durationMs }
     return this.#pause.untilMs > nowMs ? this.#pause.untilMs : undefined
   }
@@ -117,7 +116,7 @@ export class Pace {
    * @returns a value to pass to {@link admitted} or {@link refused} when the request ends
    */
   start(nowMs: number): number {
-    // Let requests make up for the millisecond that rounding the clock may lose.
+    // Let requests make up for a millisecond that is lost by rounding the clock.
     this.#nextAtMs = Math.max(this.#nextAtMs, nowMs - 1) + 1_000 / this.perSecond
     this.#secondAt(nowMs).started++
     return this.#cuts
@@ -137,7 +136,7 @@ export class Pace {
   refused(cuts: number, nowMs: number, retryAfterMs = 0): void {
     if (cuts !== this.#cuts) return
     this.#cuts++
-    // If no request has been admitted since the last 429, this one says nothing new about the rate.
+    // Without an admitted request since the last 429, this one says nothing new about the rate.
     if (this.#refusedInRow === 0) this.#cut()
     const { random, pauseMsMax } = this.#options
     const backoffMs = Math.min(pauseMsFirst * 2 ** this.#refusedInRow++, doubledPauseMsMax)

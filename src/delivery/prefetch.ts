@@ -1,16 +1,16 @@
 import type { LeasedDelivery } from './store-port.ts'
 
-/** The share of the maximum that claims may fill. New deliveries use the rest. */
+/** The share of the maximum that claims may fill. The rest is for new deliveries. */
 const claimedPart = 0.75
 
-/** The share of a lease in which its delivery may start. The rest is long enough for a request. */
+/** The share of a lease's time in which its delivery may start. The rest is long enough for a request. */
 const usablePart = 2 / 3
 
 /** When leases were requested, and how long ago that was. */
 export interface LeaseStart {
-  /** In milliseconds since 1970, as passed to the store. */
+  /** The time that the store was given, in milliseconds since 1970. */
   readonly atMs: number
-  /** Returns the milliseconds since then, even if the process was suspended or its clock was set back. */
+  /** Returns the time since then, even if the process was suspended or its clock set back. */
   readonly elapsedMs: () => number
 }
 
@@ -20,20 +20,20 @@ interface UsableLease extends Pick<LeaseStart, 'elapsedMs'> {
 }
 
 /**
- * Counts the leased deliveries of all destinations that have not started. A maximum keeps a process from leasing
- * more than it can start soon: the leases could expire, and other processes could send the deliveries sooner.
+ * Counts the ready deliveries of all destinations, and limits them, so that a process leases no more than it can
+ * start soon: leases could expire, and other processes could send the deliveries sooner.
  */
 export class Prefetch {
   readonly #max: number
   readonly #leases = new WeakMap<LeasedDelivery, UsableLease>()
   #taken = 0
 
-  /** @param max - maximum number of deliveries that have not started: those that are leased, and those about to arrive */
+  /** @param max - limit on deliveries that are ready, or on their way from the store */
   constructor(max: number) {
     this.#max = max
   }
 
-  /** How many more deliveries may be leased as they are added. */
+  /** How many more deliveries the store may hand over as it adds them. */
   get room(): number {
     return Math.max(this.#max - this.#taken, 0)
   }
@@ -53,12 +53,12 @@ export class Prefetch {
     return Math.max(Math.floor(this.#max / Math.max(destinations, 1)), 1)
   }
 
-  /** Adds to the number of leased deliveries; subtracts if `count` is negative. */
+  /** Counts deliveries that arrive or, if `count` is negative, that start or are returned. */
   add(count: number): void {
     this.#taken += count
   }
 
-  /** Notes when leases began, if they expire. */
+  /** Notes when leases began, for {@link isWorn}. */
   begin(deliveries: readonly LeasedDelivery[], { atMs, elapsedMs }: LeaseStart): void {
     for (const delivery of deliveries) {
       const { leasedUntilMs } = delivery
@@ -68,8 +68,8 @@ export class Prefetch {
   }
 
   /**
-   * Whether a lease is too old for its delivery to start: the lease could expire before the request ends, and
-   * another process could send the delivery too.
+   * Whether a lease is too old for its delivery to start: it could expire before the request ends, and another process
+   * could send the delivery too.
    */
   isWorn(delivery: LeasedDelivery): boolean {
     if (delivery.leasedUntilMs === undefined) return false

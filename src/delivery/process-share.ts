@@ -4,35 +4,31 @@ import { processGoneMs, type ProcessPlace } from './processes-port.ts'
 /** How often a process sends a heartbeat. */
 export const heartbeatMs = 2_000
 
-/** Allowance for late timers, late ends of requests and late answers. */
+/** Allowance for timers, ends of requests and answers that are late. */
 const lateMs = 1_000
 
-/**
- * How long after a heartbeat a process may start requests. These requests end before other processes count the
- * process as gone.
- */
+/** How long after a heartbeat a process may start requests, so that they end before it counts as gone. */
 export const placeHoldsMs: number = processGoneMs - limits.endpointDeadlineMs - lateMs
 
 /**
- * Returns how many requests a process may have in flight at an endpoint. The processes get equal parts of the
- * endpoint's concurrency. The remainder goes to those that joined first.
+ * Returns how many requests a process may have in flight at an endpoint. Processes get equal parts of the endpoint's
+ * concurrency; the remainder goes to those that joined first.
  *
- * The parts never add up to more than `concurrency`, however processes join, leave, die and stall. This holds if
- * a process uses a place to start requests only for {@link placeHoldsMs}, and each request ends within its
- * deadline of 5 s or one second later:
+ * The parts never add up to more than `concurrency`, however processes join, leave, die and stall, as long as a
+ * process starts requests for at most {@link placeHoldsMs} after it got its place, and each request ends at most one
+ * second after its deadline of 5 s:
  *
- * - Consider the processes with requests in flight. Each used a place younger than {@link processGoneMs} to start
- *   them. Before it sent anything, it had been a member for {@link processGoneMs}, or it was alone when it joined.
- *   So the places of these processes count one another, in the order in which the processes joined.
- * - Let there be k of these processes. The place with number i among them counts at least k processes in all, and
- *   at least i before it. More processes or a later place never make a part larger. So each part is at most as
- *   large as it would be with only these k, and those parts add up to `concurrency`.
+ * - Consider the processes with requests in flight. Each started them with a place younger than
+ *   {@link processGoneMs}. Before it sent anything, it had been a member for {@link processGoneMs}, or was alone when
+ *   it joined. So the places of these processes count one another, in the order in which the processes joined.
+ * - If there are k of them, the i-th place counts at least k processes in all, and at least i before it. More
+ *   processes or a later place never make a part larger. So each part is at most as large as with only these k,
+ *   whose parts add up to `concurrency`.
  *
- * When a process leaves, or counts as gone, its requests have ended. The others take over its part with their next
- * heartbeat. A process that restarts again and again takes parts from those before it, but the first one always
- * keeps a part.
+ * When a process leaves or counts as gone, its requests have ended, and the others take over its part with their next
+ * heartbeat. A process that keeps restarting takes parts from those before it, but the first one always keeps a part.
  *
- * @param concurrency - the requests that the endpoint may have in flight, the same in all processes
+ * @param concurrency - limit on requests in flight at the endpoint, the same in all processes
  * @param place - undefined before the first heartbeat
  */
 export function shareOf(concurrency: number, place: ProcessPlace | undefined): number {
@@ -44,24 +40,23 @@ export function shareOf(concurrency: number, place: ProcessPlace | undefined): n
 }
 
 /**
- * Returns the share of an endpoint's rate that a process may use, from 0 to 1: an equal share for each process
- * that may have a request in flight there. The shares never add up to more than 1, for the reasons given at
- * {@link shareOf}.
+ * Returns the share of an endpoint's rate that a process may use: equal for all processes that may have a request in
+ * flight there. The shares never add up to more than 1, for the same reasons as in {@link shareOf}.
  */
 export function rateShareOf(concurrency: number, place: ProcessPlace | undefined): number {
   return 1 / Math.min(place?.processes ?? 1, concurrency)
 }
 
-/** The time that a probe may take until all processes know its outcome. */
+/** How long it may take until all processes know the outcome of a probe. */
 const probeMs = limits.endpointDeadlineMs + lateMs
 
 /**
- * Returns how long a process holds back a due probe while others have their turn. The process whose rank follows
- * that of the process that found the endpoint down probes first. So the processes take turns, and one with a
- * broken network cannot keep the others from an endpoint for long. If a process doesn't probe, because it died or
- * missed the news, the next one does. Processes without a part of the requests have no turn.
+ * Returns how long a process holds back a due probe so that others can go first. The process whose rank follows that
+ * of the one that found the endpoint down probes first; if it doesn't, because it died or missed the news, the next
+ * one does. So a process with a broken network cannot keep the others from an endpoint for long. Processes that may
+ * send no requests have no turn.
  *
- * @param news - the rank of the process that found the endpoint down, and how long to send no request
+ * @param news - the rank of the process that found the endpoint down, and how long to send no requests
  */
 export function probeGraceMs(
   concurrency: number,
@@ -69,7 +64,7 @@ export function probeGraceMs(
   news: { readonly rank: number; readonly openMs: number },
 ): number {
   const senders = Math.min(processes, concurrency)
-  // The other process may count more processes than this one, so its rank may be too high here.
+  // The rank may be too high here, because the other process may count more processes than this one.
   const last = (news.rank + 1) % senders
   return Math.min(((rank - last + senders) % senders) * probeMs, news.openMs)
 }

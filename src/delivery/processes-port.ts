@@ -1,14 +1,13 @@
-/** A process's place among those that send to one destination, as of its heartbeat. */
+/** A process's place among those that send to a destination, at the time of its heartbeat. */
 export interface ProcessPlace {
-  /** The destination. */
   readonly destinationId: string
   /** Its position in the order in which the processes joined, from 0. */
   readonly rank: number
   /** The number of processes, including this one. */
   readonly processes: number
   /**
-   * How long this process has been a member without a gap, in milliseconds. {@link processGoneMs} is added if it
-   * found no other process when it joined, because there were no requests to wait for.
+   * How long this process has been a member without a gap, plus {@link processGoneMs} if it was alone when it joined,
+   * because it had no requests of others to wait for.
    */
   readonly memberMs: number
 }
@@ -17,25 +16,24 @@ export interface ProcessPlace {
 export interface Heartbeat {
   /** Identifies one run of a process. */
   readonly processId: string
-  /** The destinations that it sends to, each once. */
+  /** Each destination once. */
   readonly destinationIds: readonly string[]
 }
 
 /** News about an endpoint, from one process to the others. */
 export interface BreakerNews {
-  /** The destination. */
   readonly destinationId: string
-  /** The endpoint, by its hidden URL. */
+  /** The endpoint's hidden URL. */
   readonly endpoint: string
-  /** How long to send no request, from now on; 0 once the endpoint answers again. */
+  /** How long to send no requests, from now on; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** The rank that the sending process has at the destination. */
+  /** The sending process's rank at the destination. */
   readonly rank: number
 }
 
 /** The other processes, as the dispatcher sees them. */
 export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
-  /** Returns the place of this process at a destination; undefined while it is unknown. */
+  /** Returns this process's place at a destination; undefined while unknown. */
   placeOf(destinationId: string): ProcessPlace | undefined
 }
 
@@ -43,28 +41,25 @@ export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
 export const processGoneMs = 10_000
 
 /**
- * The processes that deliver from one store. They share the concurrency of each endpoint. The delivery room owns
- * this port, and the engines that several processes can deliver from implement it.
+ * The processes that deliver from one store, and share the concurrency of each endpoint: a port for engines that
+ * several processes can deliver from.
  *
- * The engine handles calls of `heartbeat` and `leave` one at a time: each call sees the effects of all calls that were
- * answered before it. The engine dates heartbeats with its own clock, so clocks of different machines are never
- * compared. Every method rejects with EvrouteError `store_unusable` if the engine cannot be used, and with
- * `store_closed` after `close()`.
+ * The engine handles calls of `heartbeat` and `leave` one at a time: each sees the effects of all calls that were
+ * answered before it. It dates heartbeats with its own clock, so that clocks of different machines are never compared.
+ * Every method rejects with EvrouteError `store_unusable` if the engine cannot be used, and with `store_closed` after
+ * `close()`.
  */
 export interface DeliveringProcesses {
   /**
-   * Records that a process is alive. A process that stops naming a destination counts as gone there after
-   * {@link processGoneMs}. If it names the destination again after that, it joins anew, with the last rank.
-   *
-   * @returns its place at each of the destinations, in any order
+   * Records that a process is alive, and returns its place at each destination, in any order. A process that stops
+   * naming a destination counts as gone there after {@link processGoneMs}; if it names it later, it joins anew, with
+   * the last rank.
    */
   heartbeat(request: Heartbeat): Promise<readonly ProcessPlace[]>
-  /**
-   * Removes a process at once. It must have no request in flight. Removing an unknown process changes nothing.
-   */
+  /** Removes a process, which must have no request in flight, at once. Ignores an unknown process. */
   leave(request: { readonly processId: string }): Promise<void>
-  /** Sends news to the other processes, without waiting. A process that misses it finds out by itself. */
+  /** Sends news to the other processes, without waiting. A process that misses it finds out for itself. */
   tell(news: BreakerNews): void
-  /** Calls the listener with all further news from other processes. */
+  /** Sets the function to call with further news from other processes. */
   listen(heard: (news: BreakerNews) => void): void
 }

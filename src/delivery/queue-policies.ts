@@ -4,21 +4,18 @@ import type { RetryPolicy } from './retry-policy.ts'
 
 /** The policies of a queue, in addition to the settings of its destination. */
 export interface QueuePolicies {
-  /** Maximum number of requests in flight per endpoint; 0 to send none at present. */
+  /** Maximum number of requests in flight per endpoint; 0 to send none for now. */
   readonly concurrency: number
   /** The share of each endpoint's rate that this process may use, above 0 and up to 1. */
   readonly rateShare: number
-  /** Number of deliveries of a lane that may be ready, however low the concurrency is. */
+  /** How many deliveries in a lane may be ready, however low the concurrency. */
   readonly readyMin: number
-  /** When breakers open, and for how long. */
   readonly breaker: BreakerPolicy
-  /** How endpoints that answer 429 are slowed down. */
   readonly pace: PaceOptions
-  /** How long a delivery is retried. */
   readonly retryWindowMs: number
 }
 
-/** How much of each endpoint a queue may use. By default the whole rate, and a `readyMin` of 0. */
+/** How much of each endpoint a queue may use; by default its whole rate, and a `readyMin` of 0. */
 type QueueShare = Pick<QueuePolicies, 'concurrency'> &
   Partial<Pick<QueuePolicies, 'rateShare' | 'readyMin'>>
 

@@ -1,15 +1,12 @@
 import { hiddenEndpoint } from '../model/index.ts'
 import type { DeliveryLog, LoggedDelivery } from './log-port.ts'
 
-/**
- * Writes an endpoint's URL for people: in full if it is to be revealed, shortened by `hiddenEndpoint`
- * otherwise.
- */
+/** Writes an endpoint's URL for people: in full if `reveal` is true, otherwise shortened by `hiddenEndpoint`. */
 export function shownEndpoint(url: string, reveal: boolean): string {
   return reveal ? url : hiddenEndpoint(url)
 }
 
-/** Wraps a log so that its URLs can be shown to people; see {@link shownEndpoint}. */
+/** Wraps a log, and writes its URLs with {@link shownEndpoint}. */
 export function readableLog(
   log: Pick<DeliveryLog, 'list' | 'story'>,
   reveal: boolean,

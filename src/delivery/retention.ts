@@ -5,11 +5,11 @@ import type { DeliveryLog, PurgeRequest } from './log-port.ts'
 
 /** How long a store keeps deliveries and messageIds. */
 export interface RetentionPolicy {
-  /** Delivered deliveries, with their text and their requests. */
+  /** Delivered deliveries, with their bodies and requests. */
   readonly deliveredMs: number
   /** Failed and expired deliveries. */
   readonly failedMs: number
-  /** Deliveries without an attempt. They expire after this time. */
+  /** Deliveries without an attempt, which expire after this time. */
   readonly untriedMs: number
   /** messageIds, for deduplication. */
   readonly messageIdsMs: number
@@ -27,11 +27,9 @@ export const defaultRetention: RetentionPolicy = Object.freeze({
 
 /** Options of {@link Retention}. */
 export interface RetentionOptions {
-  /** The store to purge. */
   readonly store: Pick<DeliveryLog, 'purge'>
-  /** How long the store keeps its rows; {@link defaultRetention} by default. */
+  /** {@link defaultRetention} by default. */
   readonly policy?: RetentionPolicy | undefined
-  /** Clock and log. */
   readonly runtime: Runtime
   /** Maximum rows of each kind per step; 200 by default, so that other calls wait only milliseconds. */
   readonly rowsAtOnce?: number
@@ -41,8 +39,8 @@ const everyMs = 60_000
 
 /**
  * Purges a store at the start and then every minute: deletes old rows, and expires deliveries whose time is over.
- * It purges a few rows at a time, so that others can use the store in between. If a purge fails, the next one
- * makes up for it.
+ * Purges a few rows at a time, so that other calls can use the store in between. If a purge fails, the next one makes
+ * up for it.
  */
 export class Retention {
   readonly #store: Pick<DeliveryLog, 'purge'>
@@ -61,12 +59,12 @@ export class Retention {
     this.#runtime = runtime
   }
 
-  /** How long the store keeps its rows. */
+  /** The current policy. */
   get policy(): RetentionPolicy {
     return this.#policy
   }
 
-  /** Replaces the policy, and purges at once if {@link start} was called. A purge in progress follows it. */
+  /** Replaces the policy, also for a purge in progress. Purges at once if {@link start} was called. */
   replacePolicy(policy: RetentionPolicy): void {
     this.#policy = policy
     if (this.#timer === undefined) return

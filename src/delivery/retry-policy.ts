@@ -4,11 +4,11 @@ import { limits } from '../model/index.ts'
 export interface RetryPolicy {
   /** The wait before the first retry. */
   readonly firstDelayMs: number
-  /** The factor by which each wait is longer than the one before. */
+  /** How many times longer each wait is than the one before. */
   readonly factor: number
   /** Maximum wait, before jitter. */
   readonly delayMsMax: number
-  /** How much a wait is randomly shortened or lengthened, as a share from 0 to 1. */
+  /** Maximum share by which a wait is randomly shortened or lengthened, from 0 to 1. */
   readonly jitter: number
   /** How long after the first attempt the last retry may start. */
   readonly windowMs: number
@@ -25,7 +25,7 @@ export const defaultRetryPolicy: RetryPolicy = Object.freeze({
 
 /** A round that did not succeed. */
 export interface FailedRound {
-  /** How many rounds were made in the window, including this one. */
+  /** Number of rounds in the window, including this one. */
   readonly attempts: number
   /** When this round ended, in milliseconds since 1970. */
   readonly endedAtMs: number

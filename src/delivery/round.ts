@@ -4,15 +4,13 @@ import type { EndpointHold, LeasedDelivery, Settlement } from './store-port.ts'
 
 /** The result of a round at one endpoint. */
 export interface EndpointResult {
-  /** The endpoint. */
   readonly url: string
-  /** Whether the request succeeded, is to be retried, or failed for good. */
   readonly verdict: RequestVerdict
   /** Why the request failed; null on success. */
   readonly error: string | null
-  /** The pause that the endpoint asked for, in milliseconds; undefined if it asked for none. */
+  /** The pause that the endpoint asked for; undefined if it asked for none. */
   readonly retryAfterMs: number | undefined
-  /** Whether the endpoint answered 429, which asks for fewer requests and is no failure. */
+  /** Whether the endpoint answered 429, which is no failure. */
   readonly throttled: boolean
   /** Whether this process or machine made the request fail, which says nothing about the endpoint. */
   readonly interrupted: boolean
@@ -20,9 +18,8 @@ export interface EndpointResult {
 
 /** A round that is over, or that its first success has decided. */
 export interface Round {
-  /** The delivery that was sent. */
   readonly delivery: LeasedDelivery
-  /** All endpoints of the destination, including those that got no request. */
+  /** The URLs of all endpoints of the destination, including those that got no request. */
   readonly urls: readonly string[]
   /** The results so far, one per endpoint that got a request. */
   readonly results: readonly EndpointResult[]
@@ -41,13 +38,13 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
 /**
  * Decides how a round settles its delivery.
  *
- * The next round is due when the first endpoint may get a request again: at its time in the schedule or after its
- * own `Retry-After`, whichever is later. Endpoints that must wait longer are put on hold, so that they don't delay the
- * others. The delivery expires only if no endpoint's time is within the window.
+ * The next round is due when the first endpoint may get a request again: at the scheduled time, or after its
+ * `Retry-After` if that is later. Endpoints that must wait longer get a hold, so that they don't delay the others. The
+ * delivery expires only if no endpoint's time is within the window.
  *
- * A 429 does not use up a step of the schedule. The delivery is due again after the time in `Retry-After`, or at once
- * if there is none. Then it waits for the endpoint's pace, behind the deliveries that are already waiting. The same
- * rules apply to a request that this process interrupted.
+ * A 429 does not use up a step of the schedule. The delivery is due again after the `Retry-After`, or at once if there
+ * is none; then it waits for the endpoint's pace, behind deliveries that are already waiting. The same applies to a
+ * request that this process interrupted.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round
@@ -56,9 +53,9 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
     return { kind: 'delivered', delivery, attempts }
   }
   const counted = results.filter(({ interrupted }) => !interrupted)
-  // A round doesn't count if our side interrupted all its requests: it must not begin or use up the window.
+  // A round whose requests were all interrupted here doesn't count: it must not begin or use up the window.
   if (counted.length === 0) return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
-  // Each error once, such as `timeout, status_503`.
+  // Names each error once, as in `timeout, status_503`.
   const reason = [...new Set(counted.map(({ error }) => error))].join(', ')
   const refused = refusedUrls(round)
   const candidates = urls.filter((url) => !refused.has(url))
@@ -90,19 +87,19 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   return { kind: 'retry', delivery, dueAtMs, expiresAtMs, progress, reason }
 }
 
-/** Returns the endpoints that failed permanently, in this round or before. */
+/** Returns the endpoints that refused the delivery permanently, in this round or before. */
 function refusedUrls({ delivery, results }: Round): ReadonlySet<string> {
   const before = delivery.holds.filter(({ untilMs }) => untilMs === null)
   const now = results.filter(({ verdict }) => verdict === 'final')
   return new Set([...before, ...now].map(({ url }) => url))
 }
 
-/** Returns until when an endpoint is on hold for a delivery, in milliseconds since 1970; 0 if it isn't. */
+/** Returns the end of an endpoint's hold for a delivery, in milliseconds since 1970; 0 without a temporary hold. */
 function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
   return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }
 
-/** Whether a failed request uses up no step of the retry schedule, and its endpoint needn't wait for the next one. */
+/** Whether a failed request uses up no step of the retry schedule, so that its endpoint needn't wait for the next. */
 function isFreeOfSchedule({ throttled, interrupted }: EndpointResult): boolean {
   return throttled || interrupted
 }

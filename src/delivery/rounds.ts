@@ -15,27 +15,22 @@ import type { LeasedDelivery } from './store-port.ts'
 
 /** A destination's queue, and how to send and retry its deliveries. */
 export interface RoundTarget {
-  /** The deliveries that are ready to be sent. */
   readonly queue: DestinationQueue
-  /** Sends one request. */
   readonly sender: DeliverySender
-  /** When to try again. */
   readonly retryPolicy: RetryPolicy
 }
 
 /** Options of {@link Rounds}. */
 export interface RoundsOptions {
-  /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
   /** Maximum number of requests in flight to all endpoints together. */
   readonly requestsMax: number
   /** Whether the process may send now. */
   readonly maySend: () => boolean
-  /** The processes that share the store. */
+  /** The other processes that share the store. */
   readonly peers?: Peers | undefined
-  /** Where settlements and requests go. */
   readonly outbox: Outbox
-  /** Called when more requests may start, because one ended or a pace allows it. */
+  /** Called when a request has ended or a pace allows more, so that others may start. */
   readonly ended: () => void
   /** Called when a request finds that an endpoint is still down, with the error. */
   readonly stillDown: (destinationId: string, error: string) => void
@@ -43,23 +38,23 @@ export interface RoundsOptions {
   readonly failed: (error: unknown) => void
 }
 
-/** A delivery whose round is to start, with the gates of the endpoints. */
+/** A delivery to send, and the gates to send it through. */
 type RoundStart = Start & { readonly kind: 'round' }
 
 /**
- * Starts rounds wherever the gates allow it, within the limit on requests to all endpoints together. Destinations
- * take turns, so that none uses up the limit. A pass visits only destinations with ready deliveries.
+ * Starts rounds wherever gates allow it, within a limit on requests to all endpoints together. Destinations take
+ * turns, so that none uses up the limit. A pass visits only destinations with ready deliveries.
  */
 export class Rounds {
   readonly #options: RoundsOptions
   #targets: ReadonlyMap<string, RoundTarget> = new Map()
-  /** Targets that may have ready deliveries, in the order of their turns. */
+  /** Targets that may have ready deliveries, in the order in which they get their turns. */
   #ready = new Set<RoundTarget>()
   readonly #running = new Map<RoundStart, Promise<void>>()
   readonly #shortage: Shortage
   #requests = 0
   #pacedTimer: Timer | undefined
-  /** Whether the limit was reached. Free slots then go to destinations in turn. */
+  /** Whether the limit was reached, so that destinations must take turns. */
   #isShort = false
   #stopped = false
 
@@ -98,15 +93,15 @@ export class Rounds {
     return Array.from(this.#ready, ({ queue }) => queue)
   }
 
-  /** Gives a destination with ready deliveries a turn, after those that already have one. */
+  /** Gives a destination with ready deliveries a turn, after all others that wait for theirs. */
   lineUp(destinationId: string): void {
     const target = this.#targets.get(destinationId)
     if (target?.queue.hasReady === true) this.#ready.add(target)
   }
 
   /**
-   * Starts deliveries of one destination, unless the limit was reached and others have their turn first. If any
-   * deliveries remain, the destination keeps a turn.
+   * Starts deliveries of one destination, unless the limit was reached, so that others go first. If ready deliveries
+   * remain, the destination gets a turn.
    */
   start(destinationId: string): void {
     const target = this.#targets.get(destinationId)
@@ -115,9 +110,9 @@ export class Rounds {
   }
 
   /**
-   * Starts every delivery that may start. Sets an alarm for the time when an endpoint's pace lets more start.
+   * Starts every delivery that may start, and sets an alarm for when a pace lets more start.
    *
-   * @param nowMs - read before this call, so that the alarm covers slots that become free during it
+   * @param nowMs - the time before this call, so that the alarm covers slots that become free during it
    */
   startAll(nowMs: number): void {
     this.#startReady()
@@ -134,7 +129,7 @@ export class Rounds {
   #startReady(): void {
     this.#isShort = false
     let idleTurns = 0
-    // Iterating over a Set visits a member again after it was moved to the end.
+    // A Set's iterator visits a member again after it was moved to the end.
     for (const target of this.#ready) {
       if (idleTurns === this.#ready.size || this.isBusy) return
       this.#ready.delete(target)
@@ -144,7 +139,7 @@ export class Rounds {
     }
   }
 
-  /** Applies another process's news about an endpoint. */
+  /** Applies news about an endpoint from another process. */
   hear(news: BreakerNews): void {
     const queue = this.#targets.get(news.destinationId)?.queue
     const gate = queue?.gateOf(news.endpoint)
@@ -153,7 +148,7 @@ export class Rounds {
     if (change !== undefined) this.#tell(change, { gate, queue, error: null })
   }
 
-  /** Starts no more rounds. Those in progress go on. */
+  /** Starts no more rounds. Those in progress continue. */
   stop(): void {
     this.#stopped = true
     this.#pacedTimer?.cancel()
@@ -222,7 +217,7 @@ export class Rounds {
     this.#shortage.ended(outcome, queue, { requests: this.#requests, requestsMax })
     this.#requests--
     const change = gate.end(begun, outcome, clock.nowMs())
-    // The breaker of a replaced endpoint says nothing about the current one.
+    // Ignore the breaker of a replaced endpoint: it says nothing about the current one.
     if (this.#targets.get(queue.destination.id)?.queue.has(gate) === true) {
       const { verdict, error } = judge(outcome)
       if (change !== undefined) this.#share(change, { gate, queue, error })
@@ -236,9 +231,7 @@ export class Rounds {
     return outcome
   }
 
-  /**
-   * Shares a breaker's change with the other processes, and leaves the next probe to the process whose turn it is.
-   */
+  /** Tells other processes how a breaker changed, and leaves the next probe to the one whose turn it is. */
   #share(change: BreakerChange, { gate, queue, error }: ChangedBreaker): void {
     const { peers } = this.#options
     const { id: destinationId } = queue.destination
@@ -276,7 +269,7 @@ export class Rounds {
   }
 }
 
-/** A breaker that changed, and the error of the request that changed it. */
+/** The gate whose breaker changed, and the error of the request that changed it. */
 interface ChangedBreaker {
   readonly gate: EndpointGate
   readonly queue: DestinationQueue

@@ -1,7 +1,7 @@
 import type { SettledDelivery } from '../model/index.ts'
 import type { Settlement } from './store-port.ts'
 
-/** Turns the settlement of a delivery that has ended into a record for observers. */
+/** Describes an ended delivery for observers. */
 export function settledDelivery(
   settlement: Settlement & { readonly kind: 'delivered' | 'failed' | 'expired' },
 ): SettledDelivery {

@@ -3,23 +3,20 @@ import type { RequestOutcome } from '../webhook/index.ts'
 
 /** Options of {@link Shortage}. */
 export interface ShortageOptions {
-  /** Times the pauses. */
   readonly clock: Clock
-  /** Logs the start of a shortage with a remedy, and its end. */
   readonly log: Log
-  /** Called when paused destinations may continue. */
+  /** Called when paused destinations may start requests again. */
   readonly resumed: () => void
 }
 
-/** How long a destination that could not connect pauses. Also the minimum time between two cuts of the limit. */
+/** How long a destination pauses after it could not connect. Also the minimum time between two cuts of the limit. */
 const pauseMs = 1_000
 
 /**
  * Slows the process down while it lacks a resource, such as file descriptors for connections.
  *
- * A shortage halves the limit on requests in flight, at most once a second. Each request that ends in any other
- * way raises it a little. Only destinations that could not connect pause, because the others can use the
- * connections that they have.
+ * A request that fails for lack of a resource halves the limit on requests in flight, at most once a second; any other
+ * outcome raises it a little. Only destinations that could not connect pause: others can still use their connections.
  */
 export class Shortage {
   readonly #options: ShortageOptions
@@ -37,7 +34,7 @@ export class Shortage {
     return this.#requestsMax
   }
 
-  /** Whether a destination is paused, so that it may start no request. */
+  /** Whether a destination is paused, so that it may not start requests. */
   isPaused(destination: object): boolean {
     return this.#paused.has(destination)
   }
@@ -80,14 +77,14 @@ export class Shortage {
       const fields = { code, hint: hints.get(code) ?? 'free memory on this machine' }
       log.warn('this process cannot open more connections and is slowing down', fields)
     }
-    // Requests that fail together count as one shortage. Setting the clock back must not delay the next cut.
+    // Count requests that fail together as one shortage. `abs`, so that a clock set back doesn't delay the next cut.
     if (Math.abs(nowMs - this.#cutAtMs) < pauseMs) return
     this.#cutAtMs = nowMs
     this.#requestsMax = Math.max(1, Math.floor(Math.min(requests, this.#requestsMax) / 2))
   }
 
   #grow(requestsMax: number): void {
-    // The limit rises by one for every `#requestsMax` requests that end.
+    // Raises the limit by 1 for every `#requestsMax` requests that end.
     this.#requestsMax += 1 / this.#requestsMax
     if (this.#requestsMax < requestsMax) return
     this.#requestsMax = Infinity

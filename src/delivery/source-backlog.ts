@@ -1,16 +1,16 @@
-/** An estimate below this counts as zero, because claims leave fractions. */
+/** An estimate below this counts as 0, because claims leave fractions. */
 const fewest = 0.5
 
 /**
- * Estimates how many deliveries of one destination wait in the store from each source. It counts those that this
- * process has added. A claim takes the oldest deliveries, whatever their source, so the estimate assumes that it takes
- * from every source in proportion.
+ * Estimates how many of a destination's deliveries wait in the store from each source, among those that this process
+ * has added. A claim takes the oldest ones, whatever their source, so the estimate assumes that it takes from every
+ * source in proportion.
  */
 export class SourceBacklog {
   readonly #waiting = new Map<string, number>()
   #total = 0
 
-  /** Notes that the store keeps new deliveries from a source until a claim. */
+  /** Notes that new deliveries from a source wait in the store. */
   add(sourceId: string, deliveries: number): void {
     if (deliveries <= 0) return
     this.#total += deliveries
@@ -36,10 +36,7 @@ export class SourceBacklog {
     this.#waiting.clear()
   }
 
-  /**
-   * Whether a source has less than an equal share of the waiting deliveries. False if none are known to be
-   * waiting.
-   */
+  /** Whether a source has less than an equal share of the waiting deliveries; false if none are known to be waiting. */
   isQuiet(sourceId: string): boolean {
     return (this.#waiting.get(sourceId) ?? 0) * this.#waiting.size < this.#total
   }

@@ -1,8 +1,7 @@
 import { StoreUnusableError, type ErrorDetails } from '../model/index.ts'
 
 /**
- * The clocks of this process and of the store's server differ too much. Nothing may be sent or deleted until they
- * agree again.
+ * This process's clock and the store's server's differ too much. Nothing may be sent or deleted until they agree.
  */
 export class ClocksDisagreeError extends StoreUnusableError {
   override readonly name: string = 'ClocksDisagreeError'
@@ -12,7 +11,7 @@ export class ClocksDisagreeError extends StoreUnusableError {
   }
 }
 
-/** Whether an error says that the store is unusable only temporarily. */
+/** Whether an error means that the store is only temporarily unusable. */
 export function isTemporary(error: unknown): boolean {
   return error instanceof StoreUnusableError && error.isTemporary
 }

@@ -1,6 +1,6 @@
 import type { BreakerPolicy } from './circuit-breaker.ts'
 
-/** Requests that ended within a thirtieth of the window. */
+/** The requests that ended within a thirtieth of the window. */
 interface Bucket {
   startMs: number
   ended: number
@@ -10,8 +10,8 @@ interface Bucket {
 const bucketsPerWindow = 30
 
 /**
- * Counts how requests end within a moving window. The window moves in thirtieths of its length, so that its cost
- * doesn't grow with the number of requests. A request may leave the window up to a thirtieth early, but never late.
+ * Counts how requests end within a moving window. The window moves in thirtieths of its length, so that the cost
+ * doesn't grow with the number of requests. A request may leave it up to a thirtieth early, but never late.
  */
 export class Tally {
   readonly #policy: BreakerPolicy
@@ -48,7 +48,7 @@ export class Tally {
     this.#failuresInRow = this.#policy.consecutiveFailures - 1
   }
 
-  /** Whether the counted failures open the breaker. Call it only after a failure: a success must not open it. */
+  /** Whether the breaker should open. Call it only after a failure, because a success must not open the breaker. */
   isBad(): boolean {
     const { consecutiveFailures, requestsMin, failureRate } = this.#policy
     if (this.#failuresInRow >= consecutiveFailures) return true
@@ -76,10 +76,7 @@ export class Tally {
     return bucket !== undefined && bucket.startMs <= nowMs - this.#policy.windowMs
   }
 
-  /**
-   * Moves all buckets back if the clock was set back, because buckets in the future would not leave the window in
-   * time.
-   */
+  /** Moves all buckets back after the clock was set back: buckets in the future would leave the window too late. */
   #moveBack(durationMs: number): void {
     for (const bucket of this.#buckets) bucket.startMs -= durationMs
   }

@@ -2,27 +2,24 @@ import { lanes, type Lane } from '../model/index.ts'
 import type { DueTime } from './store-port.ts'
 
 interface Knowledge {
-  /** When the lane's first delivery is due, in milliseconds since 1970; Infinity if none is known to be waiting. */
+  /** When the lane's first waiting delivery is due, in milliseconds since 1970; Infinity if none is known. */
   dueAtMs: number
-  /** Whether `dueAtMs` takes all waiting deliveries into account; if not, the store must be asked. */
+  /** Whether `dueAtMs` considers all waiting deliveries; if not, the store must be asked. */
   isWhole: boolean
-  /**
-   * The earliest due time that has arrived since the store was asked, or Infinity if none has; undefined while the
-   * store is not being asked.
-   */
+  /** The earliest due time added since the store was asked, or Infinity; undefined while it isn't being asked. */
   arrivedMs: number | undefined
 }
 
 /**
- * The due times that a dispatcher knows, so that it claims only from lanes in which deliveries are waiting. Due
- * times that arrive while the store is being asked are merged with its answer.
+ * The due times that a dispatcher knows, so that it claims only from lanes with waiting deliveries. Due times that
+ * are added while the store is being asked are merged with its answer.
  *
- * A due time that is too early costs one useless claim. The next query to the store finds a missing due time.
+ * A due time that is too early costs one useless claim. The next query finds a due time that is missing.
  */
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
   readonly #toAsk = new Set<string>()
-  /** Destinations with a known waiting delivery; the most recently served one comes last. */
+  /** Destinations with a waiting delivery, most recently served last. */
   readonly #waitedFor = new Set<string>()
 
   /** Sets the destinations to watch. The store must be asked about new ones. */
@@ -42,7 +39,7 @@ export class WaitingTimes {
     return this.#lanes.keys()
   }
 
-  /** The destinations with a known waiting delivery; the one served longest ago comes first. */
+  /** The destinations with a known waiting delivery, most recently served last. */
   get waitedFor(): ReadonlySet<string> {
     return this.#waitedFor
   }
@@ -59,7 +56,7 @@ export class WaitingTimes {
     return known?.isWhole === true && known.dueAtMs === Infinity
   }
 
-  /** Records a waiting delivery. It may be due earlier than all others in its lane. */
+  /** Records a waiting delivery, which may be due earlier than all others in its lane. */
   add(destinationId: string, lane: Lane, dueAtMs: number): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
@@ -73,18 +70,18 @@ export class WaitingTimes {
     if (this.#waitedFor.delete(destinationId)) this.#waitedFor.add(destinationId)
   }
 
-  /** Notes that deliveries are being claimed from a lane. */
+  /** Notes that a claim from a lane begins. */
   claim(destinationId: string, lane: Lane): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known !== undefined) known.arrivedMs = Infinity
   }
 
-  /** Records that a claim emptied a lane, except for deliveries that have arrived since the claim began. */
+  /** Records that a claim emptied a lane, except for deliveries that were added since it began. */
   empty(destinationId: string, lane: Lane): void {
     this.#answer(destinationId, lane, Infinity)
   }
 
-  /** Forgets the known due time of a lane, so that the store is asked for it. */
+  /** Forgets a lane's due time, so that the store is asked for it. */
   forget(destinationId: string, lane: Lane): void {
     this.#answer(destinationId, lane, Infinity)
     const known = this.#lanes.get(destinationId)?.[lane]
@@ -93,7 +90,7 @@ export class WaitingTimes {
     this.#toAsk.add(destinationId)
   }
 
-  /** Marks all destinations to be asked about again. Known due times stay valid until the store answers. */
+  /** Makes the store be asked about all destinations again. Known due times stay valid until it answers. */
   askAgain(): void {
     for (const id of this.#lanes.keys()) this.#toAsk.add(id)
   }
@@ -103,7 +100,7 @@ export class WaitingTimes {
     return this.#toAsk
   }
 
-  /** Notes that the store is being asked about destinations. */
+  /** Notes that a query about destinations begins. */
   ask(destinationIds: readonly string[]): void {
     for (const id of destinationIds) {
       this.#toAsk.delete(id)
@@ -111,7 +108,7 @@ export class WaitingTimes {
     }
   }
 
-  /** Records the store's answer. A lane that the answer doesn't name is empty. */
+  /** Records the store's answer. Lanes without a due time are empty. */
   learn(destinationIds: readonly string[], dueTimes: readonly DueTime[]): void {
     const answers = new Map(dueTimes.map((due) => [keyOf(due), due.dueAtMs]))
     for (const destinationId of destinationIds) {
