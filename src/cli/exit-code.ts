@@ -62,7 +62,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof EvrouteError ? codesOfErrors[error.code] : exitCodes.internal
 }
 
-/** Returns the exit code of a command that ended early: 130 after a signal, 0 if the reader of stdout closed it. */
+/** Returns the exit code of a command that only shows data and ended early: 130, or 0 if its reader has left. */
 export function codeOfEnd({ stop }: Pick<Io, 'stop'>): ExitCode {
   const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
   return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok

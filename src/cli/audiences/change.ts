@@ -13,14 +13,7 @@ import {
 } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
 import type { SyncValues } from '../commands/audience.ts'
-import {
-  codeOfEnd,
-  isOutputClosed,
-  unlessEnded,
-  exitCodes,
-  gravest,
-  type ExitCode,
-} from '../exit-code.ts'
+import { isOutputClosed, unlessEnded, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { openListInput } from '../input.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
@@ -101,13 +94,12 @@ function interruptedSync({ read }: SyncCounts, run: AudiencesRun): ExitCode {
   return interrupted(what, run)
 }
 
-/** Reports that a change ended early. If stdout was closed, returns 0 and reports nothing. */
+/** Reports that a change ended early, unless it was only shown to a reader that has left. */
 function interrupted(what: string, { io, report, isDryRun }: AudiencesRun): ExitCode {
-  const code = codeOfEnd(io)
-  if (io.stop.aborted && code === exitCodes.ok) return code
+  if (isDryRun && isOutputClosed(io)) return exitCodes.ok
   const kept = '. The changes so far are kept; run the same command again to continue'
   report.note(`${what}${isDryRun ? '' : kept}`)
-  return io.stop.aborted ? code : exitCodes.cannotUse
+  return io.stop.aborted ? exitCodes.interrupted : exitCodes.cannotUse
 }
 
 /** Formats the counts of a sync: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`. */

@@ -14,7 +14,7 @@ import {
 } from '../../model/index.ts'
 import { createRuntime } from '../../runtime/index.ts'
 import type { CheckValues } from '../commands/check.ts'
-import { codeOfEnd, exitCodes, type ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { handlerIn } from '../flags.ts'
 import { DataWriter, writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
@@ -41,7 +41,7 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
   output.ended(report, runtime.clock.nowMs() - startMs)
   await writer.ready()
   if (report.isRight) return exitCodes.ok
-  if (io.stop.aborted) return codeOfEnd(io)
+  if (io.stop.aborted) return exitCodes.interrupted
   io.stderr.write(handler)
   return report.hasAnswered ? exitCodes.badSignature : exitCodes.deliveryFailed
 }

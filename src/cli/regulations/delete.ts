@@ -2,7 +2,7 @@ import { effectsOf, plainText, recordLine, type RegulationType } from '../../mod
 import type { RegulationFields } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
-import { codeOfEnd, exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
+import { exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
 import { countOf } from '../output/numbers.ts'
 import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
 import { regulationText } from './show.ts'
@@ -22,14 +22,15 @@ export interface DeleteCommand extends SubjectsSource {
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
   const ids: string[] = []
   const isWhole = await unlessEnded(store(command, run, ids), run.io)
-  if (isWhole === undefined) noteInterruption(ids.length, command, run)
+  const codes: ExitCode[] = []
+  if (isWhole === undefined) codes.push(interruption(ids.length, command, run))
   else if (ids.length === 0 && run.report.rejectedRows === 0) throw noSubjects()
   if (command.type === 'UNSUPPRESS' && command.sourceIds !== null && !run.json) {
     run.report.note(
       'A user who is suppressed for all sources stays suppressed. To lift that, omit --source',
     )
   }
-  return finish(ids, run)
+  return gravest([...codes, await finish(ids, run)])
 }
 
 /** Reads the whole list, then stores its regulations. @returns true, when all are stored */
@@ -46,6 +47,7 @@ async function store(
     rejected: (row) => report.rejected(row, row),
   })
   for (const userIds of batches) {
+    io.stop.throwIfAborted()
     const outcome = await regulations.create({ type, userIds, sourceIds })
     if (outcome.kind === 'unknown_source') {
       const { knownIds } = outcome
@@ -61,7 +63,6 @@ async function store(
         : `${plainText(id)}: ${countOf(subjects, 'user')}\n`,
     )
     await drained(run)
-    io.stop.throwIfAborted()
   }
   return true
 }
@@ -71,7 +72,7 @@ async function finish(ids: readonly string[], run: OperationsRun): Promise<ExitC
   const code = report.rejectedRows > 0 ? exitCodes.badInput : exitCodes.ok
   if (ids.length === 0) {
     if (code !== exitCodes.ok) report.note('Nothing was stored: no row names a user')
-    return gravest([code, codeOfEnd(run.io)])
+    return code
   }
   if (offline === undefined) {
     report.close()
@@ -81,7 +82,7 @@ async function finish(ids: readonly string[], run: OperationsRun): Promise<ExitC
         `The service is erasing and notifying. To see its progress, run ${show} with the same flags.`,
       )
     }
-    return gravest([code, codeOfEnd(run.io)])
+    return code
   }
   return gravest([code, await finishWork(run, () => tellAll(ids, run))])
 }
@@ -124,16 +125,16 @@ function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields):
   return finishedAt === null && archivesLeft.length === 0 && isNotified
 }
 
-function noteInterruption(
+function interruption(
   stored: number,
   { type }: DeleteCommand,
-  { io, report }: OperationsRun,
-): void {
-  if (codeOfEnd(io) !== exitCodes.interrupted) return
+  { report }: OperationsRun,
+): ExitCode {
   const regulations = countOf(stored, 'regulation is', 'regulations are')
   const again =
     stored > 0 && effectsOf(type).notifies
       ? '. Running the command again notifies destinations twice about the users in those regulations'
       : ''
   report.note(`Interrupted: ${regulations} stored, but some users are in none of them${again}`)
+  return exitCodes.interrupted
 }

@@ -63,14 +63,15 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   report.begin(() => report.progress(takenOf(sending), rows.total(counts.parsed)))
   try {
     const errors = await sendAll(sending)
-    const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
+    const isStopped = io.stop.aborted
+    const isCut = isStopped || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
     const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
     const ledger = ledgerOf(sending, stored, end)
     report.summary({ ledger, durationMs: elapsedMs(), skipped: rows.skipped })
     const codes = errors.map(({ error }) => exitCodeOf(error))
-    return gravest([...codes, verdict(sending, ledger)])
+    return gravest([...codes, verdict({ ...sending, isStopped }, ledger)])
   } finally {
     report.close()
     await outlet.close()
@@ -133,6 +134,11 @@ interface Sending extends TransferOptions {
   readonly report: Report
   readonly counts: RowCounts
   readonly outlet: Outlet
+}
+
+interface EndedSending extends Sending {
+  /** Whether the command had to end before all rows were settled. */
+  readonly isStopped: boolean
 }
 
 interface TransferError {
@@ -253,17 +259,16 @@ async function* readGroups(
 }
 
 /** Returns the exit code, and prints notes about unfinished and failed deliveries. */
-function verdict(sending: Sending, ledger: OutletLedger & Ledger): ExitCode {
-  const { io, report, outlet } = sending
-  const { stop } = io
+function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode {
+  const { io, options, report, outlet, isStopped } = sending
   const codes: ExitCode[] = []
   for (const { equation } of imbalances(ledger)) {
     report.note(`The counts do not balance: ${equation}. This is a bug in evroute`)
     codes.push(exitCodes.internal)
   }
-  if (isOutputClosed({ stop })) return gravest(codes)
+  if (isStopped && options.dryRun && isOutputClosed(io)) return gravest(codes)
   const open = `${formatCount(ledger.pending)} of ${countOf(ledger.deliveries, 'delivery', 'deliveries')}`
-  if (stop.aborted) {
+  if (isStopped) {
     report.note(
       `Interrupted: ${open} pending${whereTheyStay(outlet)}${whatIsLost(sending, ledger)}`,
     )
@@ -306,12 +311,12 @@ function whatIsLost(
 
 /** Returns the command to run next; undefined if nothing is left to do. */
 function nextCommand(
-  { io, options, again, outlet }: Sending,
+  { io, options, again, outlet, isStopped }: EndedSending,
   ledger: Ledger,
   hasFailedBefore: boolean,
 ): string | undefined {
   if (outlet.storeName === undefined) return undefined
-  if (io.stop.aborted || ledger.pending > 0) return again
+  if (isStopped || ledger.pending > 0) return again
   if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return undefined
   // The URL of a store may contain a password.
   const store = options.store === outlet.storeName ? outlet.storeName : '...'

@@ -11,7 +11,7 @@ import {
 import { AudiencePreviews, OfflineService, type Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
-import { codeOfEnd, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
 import { namingColumnFlag } from '../input.ts'
 import { DataWriter, type Io } from '../io.ts'
@@ -203,7 +203,7 @@ export async function finishWork(
   if (offline === undefined) {
     report.close()
     if (!json && !io.stop.aborted) report.note('The service delivers.')
-    return codeOfEnd(io)
+    return exitCodes.ok
   }
   const codes = [...(await deliver(offline, run)), await tellMore()]
   const ledger = await offline.service.ledger()
@@ -222,15 +222,16 @@ export async function finishWork(
   return gravest([...codes, verdict(ledger, offline, run)])
 }
 
-/** @returns the exit code of the error; empty without one */
+/** @returns the exit code of an error or an interruption; empty without one */
 async function deliver(
   { service }: OfflineWork,
   { io, report }: WorkRun,
 ): Promise<readonly ExitCode[]> {
   try {
     if (!io.stop.aborted) await stoppable(service.idle(), io.stop)
-    if (io.stop.aborted) await service.stop(stopGraceMs)
-    return []
+    if (!io.stop.aborted) return []
+    await service.stop(stopGraceMs)
+    return [exitCodes.interrupted]
   } catch (error) {
     report.failure(error)
     return [exitCodeOf(error)]
@@ -242,8 +243,6 @@ function verdict(
   { storeUrl }: OfflineWork,
   { io, report }: WorkRun,
 ): ExitCode {
-  const end = codeOfEnd(io)
-  if (io.stop.aborted && end === exitCodes.ok) return end
   if (pending > 0) {
     const how = io.stop.aborted ? 'Interrupted: ' : ''
     const open = `${formatCount(pending)} of ${formatCount(deliveries)} deliveries`
@@ -252,6 +251,5 @@ function verdict(
         '`evroute serve` continues with them',
     )
   }
-  const isOpen = pending + failed + expired > 0
-  return gravest([end, ...(isOpen ? [exitCodes.deliveryFailed] : [])])
+  return pending + failed + expired > 0 ? exitCodes.deliveryFailed : exitCodes.ok
 }

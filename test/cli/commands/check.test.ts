@@ -116,16 +116,16 @@ describe('check', () => {
     expect(records).toMatchObject([{ kind: 'case', case: 'large', expected: 'taken' }])
   })
 
-  test('ends with 130 when it is interrupted', async () => {
+  test.each(['SIGINT', 'output_closed'] as const)('ends with 130 after %s', async (reason) => {
     const command = start(
       ['check', await startHandler(() => 'hang'), '--secret', secret, '--json'],
       {},
     )
     await command.stdout.record('ready')
-    command.stop()
+    command.stop(reason)
     const { code, records } = await command.ended
     expect(code).toBe(130)
-    expect(records.at(-1)).toMatchObject({ kind: 'summary', right: 0, wrong: 0 })
+    if (reason === 'SIGINT') expect(records.at(-1)).toMatchObject({ right: 0, wrong: 0 })
   })
 
   test.each([

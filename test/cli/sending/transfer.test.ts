@@ -110,12 +110,16 @@ describe('a transfer that is stopped', () => {
     await released.opened
   })
 
-  test('ends quietly with 0 when the reader of its output leaves', async () => {
+  test('says what is lost when the reader of its output leaves, and ends with 130', async () => {
     const endpoint = await TestEndpoint.start('hang')
-    const command = start(['send', 'track', '--json', '--to', endpoint.url])
+    const command = start(['send', '--file', '-', '--json', '--to', endpoint.url], {
+      stdin: rows(2),
+    })
     await endpoint.received(1)
     command.stop('output_closed')
-    expect(await command.ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
+    const { code, stdout, stderr } = await command.ended
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+    expect(stderr).toMatch(/^Interrupted: 2 of 2 deliveries pending. They are lost/)
   })
 })
 
