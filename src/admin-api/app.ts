@@ -79,10 +79,7 @@ function foreignRequest(
   return { status: 403, code: 'origin_not_allowed', message }
 }
 
-/**
- * Requests have no total timeout, because a list may take hours to arrive. Each reader of a body has its own time
- * limit.
- */
+/** Requests have no total timeout, because a list may take hours. Each reader of a body has its own time limit. */
 export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
   requestTimeoutMs: 0,
 })

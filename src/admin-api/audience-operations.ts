@@ -113,12 +113,12 @@ function listenerOf(
   sendRecords: StreamingInput['sendRecords'],
   clock: Clock,
 ): SyncListener {
-  let toldAtMs = clock.nowMs()
+  let sentAtMs = clock.nowMs()
   const sendProgress = (record: ApiRecord): void => {
     const nowMs = clock.nowMs()
     // If the clock was set back, report now instead of waiting until the clock catches up.
-    if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
-    toldAtMs = nowMs
+    if (nowMs >= sentAtMs && nowMs - sentAtMs < progressMs) return
+    sentAtMs = nowMs
     sendRecords([record])
   }
   return {

@@ -24,7 +24,7 @@ export interface ServiceState {
   readonly leftBacklogs: readonly Backlog[]
 }
 
-/** Lists the current problems of a service, the gravest first. */
+/** Lists the current problems of a service, most severe first. */
 export function problemsOf({
   unreadyReasons,
   destinations,

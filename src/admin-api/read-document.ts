@@ -17,10 +17,7 @@ interface DocumentLimits {
   readonly bytesMax?: number | undefined
 }
 
-/**
- * Reads the body of a request as JSON, whatever its content type. Refuses the request and returns undefined if the body
- * cannot be read.
- */
+/** Reads a body as JSON, whatever its content type. If it cannot, refuses the request and returns undefined. */
 export async function readDocument(
   request: IncomingMessage,
   response: ServerResponse,

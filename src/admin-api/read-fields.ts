@@ -15,7 +15,7 @@ export interface RequestReader<Value> {
   readonly read: (input: unknown, nowMs: number) => Reading<Value>
 }
 
-/** Makes zod answer a wrong value with what is accepted. {@link requestReader} adds the given value. */
+/** Makes the message about a wrong value say what is accepted. {@link requestReader} adds the given value. */
 export function accepts(accepted: string): {
   /** Returns the message. */
   readonly error: () => string

@@ -96,7 +96,6 @@ export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'overview'
   /** The current problems, most severe first. */
   readonly problems: readonly Problem[]
-  /** The ledger of the store. */
   readonly ledger: DeliveryLedger
   /**
    * The earliest due time of the pending deliveries that are not in flight, possibly in the future; null if there are

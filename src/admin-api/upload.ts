@@ -32,10 +32,7 @@ interface UploadOptions {
   readonly drained: () => Promise<void>
 }
 
-/**
- * The body of a request, of any length. Reads a chunk only when the consumer asks for it, and limits the time of each
- * read.
- */
+/** A request's body of any length. Reads a chunk only when asked for one, and waits {@link uploadIdleMs} at most. */
 export class Upload implements AsyncIterable<Uint8Array> {
   readonly #request: IncomingMessage
   readonly #options: UploadOptions

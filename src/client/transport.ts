@@ -2,7 +2,6 @@
 export interface EncodedBatch {
   /** The request's body: `{"batch":[...],"sentAt":"...","writeKey":"..."}`. */
   readonly body: string
-  /** Number of calls in the batch. */
   readonly callCount: number
 }
 

@@ -115,7 +115,7 @@ const refusesAllRight: Rule = (evidence) => {
   return evidence.explain(lost, keyTexts.unknown)
 }
 
-/** Makes a rule for the wrong cases to which `applies` is true. Each gets the first explanation that matches it. */
+/** Makes a rule for the wrong cases that pass `applies`. Each gets the first explanation that matches it. */
 function ruleFor(
   applies: (verdict: CaseVerdict) => boolean,
   explanations: readonly Explanation[],

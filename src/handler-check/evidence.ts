@@ -59,13 +59,13 @@ export interface HandlerFinding {
 /** The code, message and fix of a finding. */
 export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
 
-/** A finding for every wrong case that matches. */
+/** A finding, and a test for the cases that it explains. */
 export type Explanation = readonly [
   matches: (verdict: CaseVerdict, evidence: Evidence) => boolean,
   ...text: MistakeText,
 ]
 
-/** The verdicts of a check. Tracks which of the cases that the handler got wrong no finding explains yet. */
+/** The verdicts of a check, and which mistakes of the handler no finding explains yet. */
 export class Evidence {
   readonly verdicts: readonly CaseVerdict[]
   /** The verdicts on the cases that were sent. Findings name only these. */
@@ -106,7 +106,7 @@ export class Evidence {
     return [...this.#unexplained].filter(matches)
   }
 
-  /** Returns those of {@link wrong} with the given ids. */
+  /** Like {@link wrong}, but only the cases with these ids. */
   wrongOf(ids: readonly string[]): readonly CaseVerdict[] {
     return this.wrong(({ id }) => ids.includes(id))
   }

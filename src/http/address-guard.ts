@@ -20,11 +20,10 @@ export interface AddressGuardOptions {
   readonly resolveName?: ResolveName
 }
 
-/** Why an address is refused. */
 interface AddressRefusal {
   /** Such as `private_address`, `loopback_address` or `metadata_address`. */
   readonly code: `${AddressKind}_address`
-  /** The rule, and the setting that lifts it. */
+  /** What kind of address it is, and the setting that allows it. */
   readonly message: string
 }
 

@@ -26,7 +26,7 @@ const kinds = {
   reserved: 'a reserved address',
 } as const
 
-/** The purpose of an address that is not public. */
+/** Why an address is not public, such as `loopback`. */
 export type AddressKind = keyof typeof kinds
 
 /** A range of addresses that are not public. */

@@ -90,7 +90,7 @@ export async function listen(
     port,
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
     close: (graceMs = 500) => {
-      for (const response of unanswered) tellOfClosing(response)
+      for (const response of unanswered) announceClosing(response)
       return closeServer(secured, graceMs)
     },
   }
@@ -127,7 +127,7 @@ function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()
   server.prependListener('request', (request, response) => {
     unanswered.add(response)
-    if (!server.listening) tellOfClosing(response)
+    if (!server.listening) announceClosing(response)
     response.prependOnceListener('finish', () => void boundRest(request))
     response.once('close', () => {
       unanswered.delete(response)
@@ -138,7 +138,7 @@ function answersOf(server: Server): ReadonlySet<ServerResponse> {
   return unanswered
 }
 
-function tellOfClosing(response: ServerResponse): void {
+function announceClosing(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close')
 }
 

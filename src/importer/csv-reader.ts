@@ -120,7 +120,7 @@ export class CsvReader {
 
   #addRow(record: ParsedRecord, place: RecordPlace, rows: TableRow[]): void {
     if (hasNoValues(record, place.layout)) {
-      // A single cell is a blank line.
+      // A record of one empty cell is a blank line.
       if (record.cells.length === 1) return
       const { line, count } = this.#withoutValues ?? { line: place.line, count: 0 }
       this.#withoutValues = { line, count: count + 1 }

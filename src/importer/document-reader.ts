@@ -55,10 +55,7 @@ export class DocumentReader {
     return chunk.length
   }
 
-  /**
-   * Adds the last row of an unfinished document, and a bad row for the missing end. `damage` says why the end is
-   * missing, if known.
-   */
+  /** Adds the last row of an unfinished document, and a bad row for its missing end, with `damage` as the reason. */
   end(rows: Row[], damage?: string): void {
     const isCallWhole = this.#nesting.depth === 0 && !this.#scanner.inString
     const [line, message] = this.#missingEnd(isCallWhole)

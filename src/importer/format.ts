@@ -14,7 +14,7 @@ import { Nesting, StructureScanner } from './structure.ts'
  */
 export type Format = 'lines' | 'document' | 'line'
 
-/** Detects the format of a text, ignoring blanks before it; undefined if it takes more text and `isWhole` is false. */
+/** Detects the format, ignoring leading blanks; undefined if more text is needed and `isWhole` is false. */
 export function detectFormat(text: Buffer, isWhole: boolean): Format | undefined {
   const first = firstByte(text, isWhole)
   if (first === undefined) return undefined

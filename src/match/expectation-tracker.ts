@@ -73,7 +73,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     this.#nearness = near
   }
 
-  /** Returns the state at this time. First observe all requests that arrived earlier. */
+  /** Returns the state at `nowMs`. First observe all requests that arrived earlier. */
   stateAt(nowMs: number): ExpectationState {
     const { atMost } = this.expectation.count
     if (nowMs > this.deadlineMs || this.#matched > atMost) return 'decided'
@@ -94,7 +94,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   }
 }
 
-/** A request with the number under which reports name it. */
+/** A request, and the number by which reports refer to it. */
 export interface NumberedSubject extends Subject {
   /** Counted from 1. */
   readonly seq: number
@@ -159,10 +159,7 @@ function shortfallOf<Candidate extends NumberedSubject>(
   return { ...counts, nearest, difference: difference(match, nearest), lateMs }
 }
 
-/**
- * Explains in words why an expectation was not met. Lines have at most `width` columns (default 80). There is no final
- * line break.
- */
+/** Explains why an expectation was not met, in lines of at most `width` columns (default 80). */
 export function shortfallText(shortfall: Shortfall, width?: number): string {
   if (shortfall.reason === 'too_many') {
     return `The first request too many is #${shortfall.surplus.seq}`

@@ -16,7 +16,7 @@ export interface Expectation {
   readonly text: string
 }
 
-/** The count of an expectation that gives none. */
+/** The default count. */
 export const atLeastOnce: CountRange = Object.freeze({ atLeast: 1, atMost: Infinity })
 
 /** Makes an expectation, with its text, from a match and a count. */

@@ -17,7 +17,7 @@ export type FieldName =
   | 'path'
   | 'bytes'
 
-/** The part of a request that a term reads: a named field, a member of the body, or for a `word` all texts. */
+/** What a term reads: a named field, a member of the body, or, for a `word`, every text of the request. */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
   | { readonly kind: 'body'; readonly keys: readonly string[] }

@@ -1,7 +1,4 @@
-/**
- * A pattern in which each `*` stands for any number of characters, split at the asterisks. A pattern without asterisks
- * is one text.
- */
+/** A pattern, split at the asterisks that stand for any characters. Without asterisks, it is a single text. */
 export type Glob = readonly string[]
 
 /**

@@ -5,10 +5,7 @@ import { globText } from './glob.ts'
 import { Match, matchLimits, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
-/**
- * Accepts a value of a body by returning a truthy result. If it throws, the value is refused. The parameter may have a
- * narrower type than `JsonValue`.
- */
+/** Accepts a value of a body by returning a truthy result, without throwing. Its parameter may have a narrower type. */
 export type ValuePredicate = {
   /** A method, because TypeScript allows a narrower parameter in a method, but not in a function. */
   accepts(value: JsonValue): unknown
@@ -59,10 +56,7 @@ export function matchOf(expected: ExpectedBody): Match {
 /** Longest string that {@link conditionText} writes. */
 const textCharactersMax = 200
 
-/**
- * Writes a term that requires a member of a body to have this value. For an object, a list or a long string, the term
- * only requires the member to be present.
- */
+/** Writes a term that a member has this value, or only that it is present if it is an object, a list or long. */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax

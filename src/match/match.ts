@@ -25,10 +25,7 @@ export interface Term {
 /** A condition on requests: terms that must all hold. Made by `parseMatch` from text, by `matchOf` from an object. */
 export class Match {
   readonly terms: readonly Term[]
-  /**
-   * The match in the match language. If it was made from an object, `parseMatch` may not be able to read parts of the
-   * text, such as the source of a predicate.
-   */
+  /** The match in the match language. If made from an object, it may contain unparsable parts, such as a predicate. */
   readonly text: string
 
   constructor(terms: readonly Term[], text?: string) {

@@ -55,10 +55,7 @@ export function valueHolds(test: ValueTest, value: JsonValue): boolean {
   }
 }
 
-/**
- * Tests a value against a glob. Without an asterisk, only strings can match; with one, numbers and booleans can match
- * too.
- */
+/** With an asterisk, a glob also matches numbers and booleans. Without one, it matches only strings. */
 function globHolds(glob: Glob, value: JsonValue): boolean {
   if (typeof value === 'string') return globMatches(glob, value)
   if (glob.length === 1 || (typeof value !== 'number' && typeof value !== 'boolean')) return false
@@ -97,9 +94,7 @@ function numberIn(value: JsonValue): number | undefined {
   return typeof value === 'string' ? parseNumber(value) : undefined
 }
 
-/**
- * Parses a number as JSON does. Undefined for any other text, such as `007` or `0x7`, and for a number that is too large.
- */
+/** Parses a number as JSON does; undefined if it is too large, and for any other text, such as `007` or `0x7`. */
 export function parseNumber(text: string): number | undefined {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined
   const number = Number(text)

@@ -18,10 +18,7 @@ export function checkWholeNumber(
   )
 }
 
-/**
- * Throws SettingError for an option that does not exist, such as a misspelt one. A JavaScript caller would not notice
- * it otherwise.
- */
+/** Throws SettingError for an unknown option. Otherwise, a JavaScript caller would not notice a misspelt one. */
 export function checkOptionNames<Options extends object>(
   options: Options,
   known: Readonly<Record<keyof Options, true>>,

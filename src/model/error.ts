@@ -32,7 +32,6 @@ export interface ErrorDetails {
   readonly message: string
   /** What to do about it, as a sentence. */
   readonly hint?: string
-  /** The error that caused this one. */
   readonly cause?: unknown
 }
 

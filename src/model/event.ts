@@ -17,7 +17,6 @@ export interface AnalyticsEvent {
   /** Identifies the event. Together with the source, it is the deduplication key. */
   readonly messageId: string
   readonly type: EventType
-  /** The source that sent the event. */
   readonly sourceId: string
   /** When the event was accepted, in milliseconds since 1970. */
   readonly receivedAtMs: number

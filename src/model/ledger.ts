@@ -37,8 +37,8 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
 })
 
 /**
- * Returns the ledger of a run: how much the counts of a store grew between two moments, and how many deliveries are
- * pending at the end. Deliveries that were already pending at the beginning count too, because the run delivers them.
+ * Returns the ledger of a run: how much the counts of a store grew since `begin`, and how many deliveries are pending at
+ * its end. Deliveries that were already pending at the beginning count too, because the run delivers them.
  */
 export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
   const { pending, ...flows } = begin
@@ -48,7 +48,7 @@ export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): Deliver
   return run
 }
 
-/** The counts that every command that moves events prints. They must balance. */
+/** The counts that commands print after they have moved events. They must balance. */
 export interface Ledger extends DeliveryLedger {
   /** Rows or calls that were read. */
   readonly read: number

@@ -34,8 +34,5 @@ export const limits = Object.freeze({
   webhookBytesMax: 1024 * 1024,
 })
 
-/**
- * Bytes of one record of a capture. It contains the body of a webhook twice: in base64, and as JSON, which may be
- * longer than the body that was sent.
- */
+/** Bytes of one record of a capture. It contains the body of a webhook twice: in base64, and as JSON. */
 export const captureRowBytesMax: number = 8 * 1024 * 1024

@@ -31,10 +31,7 @@ export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObj
   }
 }
 
-/**
- * Moves `context.integrations`, where some clients write them, to the top level. Drops them if the call already has
- * integrations there.
- */
+/** Moves `context.integrations`, which some clients send, to the top level. Drops it if the call has its own there. */
 export function liftIntegrations(call: JsonObject): JsonObject {
   const { context } = call
   if (!isJsonObject(context) || !Object.hasOwn(context, 'integrations')) return call

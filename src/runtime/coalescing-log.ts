@@ -33,7 +33,7 @@ export class CoalescingLog implements Log {
   readonly #clock: Clock
   /** Ordered by the last line of each kind, so that a minute's reports keep the order of the lines. */
   readonly #kinds = new Map<string, Kind>()
-  #look: Timer | undefined
+  #timer: Timer | undefined
   #isClosed = false
 
   constructor(log: Log, clock: Clock) {
@@ -48,8 +48,8 @@ export class CoalescingLog implements Log {
   /** Writes the pending repetitions. From then on every line is written at once. Idempotent. */
   close(): void {
     this.#isClosed = true
-    this.#look?.cancel()
-    for (const kind of this.#kinds.values()) tellRepeated(kind)
+    this.#timer?.cancel()
+    for (const kind of this.#kinds.values()) reportRepeated(kind)
     this.#kinds.clear()
   }
 
@@ -71,7 +71,7 @@ export class CoalescingLog implements Log {
       known.repeated++
       known.isQuiet = false
     }
-    this.#look ??= this.#clock.schedule(intervalMs, () => this.#tell())
+    this.#timer ??= this.#clock.schedule(intervalMs, () => this.#report())
   }
 
   #keyOf({ level, message }: Line, fields: LogFields = {}): string {
@@ -81,15 +81,15 @@ export class CoalescingLog implements Log {
     return isFull ? JSON.stringify([level, message]) : key
   }
 
-  #tell(): void {
+  #report(): void {
     for (const [key, kind] of this.#kinds) {
       // After an interval without lines, the next line is written at once again.
       if (kind.isQuiet) this.#kinds.delete(key)
-      tellRepeated(kind)
+      reportRepeated(kind)
       kind.isQuiet = true
     }
     const isIdle = this.#kinds.size === 0
-    this.#look = isIdle ? undefined : this.#clock.schedule(intervalMs, () => this.#tell())
+    this.#timer = isIdle ? undefined : this.#clock.schedule(intervalMs, () => this.#report())
   }
 }
 
@@ -99,7 +99,7 @@ interface Line {
   readonly message: string
 }
 
-function tellRepeated(kind: Kind): void {
+function reportRepeated(kind: Kind): void {
   const { write, message, fields, repeated } = kind
   if (repeated > 0) write(message, { ...fields, repeated })
   kind.repeated = 0

@@ -126,7 +126,7 @@ export async function keptArchives(
   return kept
 }
 
-/** Leaves out sources whose archive is registered by another service, because that service erases it. */
+/** Leaves out sources whose archive a service has registered, because that service erases it. */
 export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive'>>(
   sources: readonly Source[],
 ): Promise<readonly Source[]> {

@@ -3,7 +3,7 @@ import { sleep, systemClock, type Log } from '../runtime/index.ts'
 import { checkNames, type NameFinding } from '../webhook/index.ts'
 import type { Configuration, ConfigurationProblem } from './configuration/index.ts'
 
-/** What the check of host names needs. */
+/** The log of the host name check, and the resolver that it uses. */
 export interface NameSurroundings {
   /** Receives problems that don't make the configuration invalid, or that are found too late to report. */
   readonly log: Log

@@ -11,14 +11,11 @@ export interface ServiceAddress {
   readonly admin: string | null
 }
 
-/** What a service has not finished. */
+/** How much work a service has left. */
 export interface ServiceWork {
   /** Number of requests to endpoints in flight. */
   readonly requests: number
-  /**
-   * Number of pending deliveries left in the store; 0 until the service is closed. Null if the store could not be
-   * read.
-   */
+  /** Pending deliveries left in the store; 0 until the service is closed, null if the store cannot be read. */
   readonly pending: number | null
 }
 

@@ -149,10 +149,7 @@ class TrackingApi {
     }
   }
 
-  /**
-   * Answers a request once its body is read to the end, so that the connection can be reused. If the body takes too
-   * long, answers before its end.
-   */
+  /** Answers once the whole body has arrived, so that the connection can be reused, or once that takes too long. */
   async answer(request: Request, response: ServerResponse, decide: Decide): Promise<void> {
     const { clock } = this.#options.runtime
     const share = this.#budget.share(clientNetwork(this.#addressOf(request)))

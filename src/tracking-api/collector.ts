@@ -14,7 +14,7 @@ import { nothingAccepted, tally } from './tally.ts'
 import { traceparentOf } from './traceparent.ts'
 import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
-/** A request with calls. */
+/** A request that carries calls. */
 export interface TrackingRequest {
   readonly expected: Expected
   readonly headers: IncomingHttpHeaders
@@ -26,10 +26,7 @@ export interface TrackingRequest {
 
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/**
- * What the answer needs to know about calls that are being stored. Their content is left out, because it must not stay
- * in memory.
- */
+/** What the answer needs to know about calls that are being stored. Their content must not stay in memory. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */
@@ -39,7 +36,7 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
 type Admission = { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
 
 /** Maximum number of rejected calls per request to report to the observer. */
-const rejectedToldMax = 20
+const rejectedReportedMax = 20
 
 /** Accepts the calls of requests, and decides the answers. */
 export class Collector {
@@ -143,7 +140,8 @@ export class Collector {
       this.#observer?.calls({ sourceId: source.id, ...counted })
     }
     const { rejected } = outcome
-    if (rejected.length > 0) this.#observer?.rejected(source.id, rejected.slice(0, rejectedToldMax))
+    if (rejected.length > 0)
+      this.#observer?.rejected(source.id, rejected.slice(0, rejectedReportedMax))
     const refusal = nothingAccepted(outcome, isAlone)
     if (refusal !== undefined) return this.refused({ ...refusal, source })
     return taken(outcome.accepted, outcome.rejected)

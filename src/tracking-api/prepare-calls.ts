@@ -22,10 +22,7 @@ export interface SentCall {
 export interface PreparedCalls {
   /** Calls for intake, with the fields of the batch and the connection. */
   readonly calls: readonly unknown[]
-  /**
-   * The type of each valid call; undefined for a call that intake will reject. Intake may still reject a valid call for
-   * its nesting.
-   */
+  /** The type of each valid call; undefined for a call that intake will reject. Nesting is not checked yet. */
   readonly checkedTypes: readonly (CallType | undefined)[]
   readonly sent: readonly SentCall[]
   readonly tooLarge: readonly RejectedCall[]

@@ -73,10 +73,7 @@ export class Connections {
     this.#idle = [...this.#all]
   }
 
-  /**
-   * Sends a request over the next idle connection. If the deadline passes, it ends the wait for a connection or
-   * closes the connection in use.
-   */
+  /** Sends a request over the next idle connection. The deadline ends the wait, or closes the connection in use. */
   async request(make: MakeRequest, deadline: Deadline): Promise<Answer> {
     const connection = this.#idle.pop() ?? (await this.#nextIdle(deadline))
     unused.delete(connection)

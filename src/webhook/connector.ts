@@ -12,10 +12,7 @@ import { AddressRefusedError } from '../model/index.ts'
 import { isShortage, ProxyError } from './outcome.ts'
 import { buildConnector } from './undici.ts'
 
-/**
- * Opens a socket and returns it before it is connected; undefined if the address is forbidden. undici's own type
- * omits the return value.
- */
+/** Opens a socket and returns it unconnected, which undici's type omits; undefined if the address is forbidden. */
 export type Connect = (
   options: BuildConnector.Options,
   callback: BuildConnector.Callback,

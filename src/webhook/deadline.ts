@@ -1,9 +1,6 @@
 import { systemClock, type Timer } from '../runtime/index.ts'
 
-/**
- * The deadline of a request, in real time. It runs at most one task, and is cheaper than an AbortSignal, which
- * costs as much as signing a body.
- */
+/** The deadline of a request, in real time. Runs one task. An AbortSignal would cost as much as signing a body. */
 export class Deadline {
   readonly #timer: Timer
   #isOver = false

@@ -76,7 +76,7 @@ export function followed(before: Configuration, after: Configuration): Configura
   return { ...after, listen, admin: access, store, tracing, senderThreads }
 }
 
-/** Tells whether one of the changes is about a setting whose name matches. */
+/** Whether any of the changes is to a setting whose name matches. */
 export function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {
   return changes.some(({ setting }) => settings.test(setting))
 }

@@ -21,7 +21,7 @@ export interface Configuration extends Pick<ConfigurationDocument, SameSettings>
   readonly destinations: readonly ConfiguredDestination[]
 }
 
-/** A source of calls. */
+/** A source, with its write keys, its rate limit and its archive. */
 export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
   /** The kind of its clients; undefined to detect browsers by each request. */
   readonly type?: SourceType | undefined
@@ -29,7 +29,7 @@ export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys
   readonly archive: { readonly directory: string } | undefined
 }
 
-/** A destination of events. */
+/** A destination, with its signing secrets and its retry window. */
 export interface ConfiguredDestination extends Destination {
   /** The secrets for Standard Webhooks signatures, one signature each; undefined for none. */
   readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { limits, parseDuration, parseRate, parseUrl, rateForms } from '../../model/index.ts'
 
-/** Sets the message of every issue to the accepted values. `checkDocument` adds the value that was given. */
+/** Makes the message about a wrong value say what is accepted. `checkDocument` adds the given value. */
 const accepts = (accepted: string) => ({ error: () => accepted })
 
 /** An example value for a setting without a default, for editors and `init --full`. */

@@ -51,10 +51,7 @@ const secretPlaces: readonly SecretPlace[] = [
   { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-/**
- * The URL of an endpoint. It is not one of the `secretPlaces`: the message about a wrong value may show the value, such
- * as a number.
- */
+/** Not one of the `secretPlaces`, because a problem may show a wrong value, such as a number instead of a URL. */
 const endpointUrl: SecretPlace = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,
@@ -67,10 +64,7 @@ export function secretPlaceAt(path: DocumentPath): SecretPlace | undefined {
   return places.find(({ pattern }) => pattern.length === path.length && leadsTo(path, pattern))
 }
 
-/**
- * Tells whether problems must not show the value at a path. The value may be a secret, or may stand in place of an
- * object or a list with secrets.
- */
+/** Whether problems must not show the value at a path: it may be a secret, or in the place of an object with one. */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return secretPlaces.some(({ pattern }) => leadsTo(path, pattern))
 }
