@@ -245,4 +245,11 @@ describe('the action', () => {
   test('passes the exit code of its command on', async () => {
     expect(await act({ command: 'exit 3' })).toMatchObject({ code: 3 })
   })
+
+  test.each(['false\ntrue', 'false | true'])(
+    'fails like a step with the script %j',
+    async (command) => {
+      expect(await act({ command })).toMatchObject({ code: 1 })
+    },
+  )
 })
