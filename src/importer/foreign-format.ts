@@ -15,6 +15,8 @@ const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string]
 
 /** Number of bytes that are searched for a NUL. */
 const headBytes = 4_096
+/** The position and content of the mark of tar. */
+const [tarMarkAt, tarMark] = [257, 'ustar']
 
 /** Throws `cannot_read_file` if the first bytes of an input show that it is not text in UTF-8. */
 export function refuseForeign(text: Buffer): void {
@@ -24,7 +26,11 @@ export function refuseForeign(text: Buffer): void {
   // In JSON, a NUL only makes its row invalid.
   const first = text[skipBlank(text)]
   const isJson = first === openBrace || first === openBracket
-  if (!isJson && text.subarray(0, headBytes).includes(0)) throw unreadable('binary', binaryHint)
+  if (isJson) return
+  if (text.indexOf(tarMark, tarMarkAt) === tarMarkAt) {
+    throw unreadable('a tar archive', 'Unpack it first, as in: tar -xOf <file> | ... -')
+  }
+  if (text.subarray(0, headBytes).includes(0)) throw unreadable('binary', binaryHint)
 }
 
 /** A quoted cell, or words. No two parts can match the same spaces, because matching would take exponential time. */

@@ -18,15 +18,23 @@ const headBytes = 8
 
 /**
  * Inflates gzip, and passes other input on. For damaged gzip, yields the text before the damage, then a `damaged`
- * part. Throws `cannot_read_file` if the input is not text in UTF-8.
+ * part. Throws `cannot_read_file` if the input, inflated or not, is not text in UTF-8.
  */
 export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextPart> {
+  let isFirst = true
+  for await (const part of inflated(input)) {
+    if (isFirst && part.kind === 'text') refuseForeign(part.bytes)
+    isFirst = false
+    yield part
+  }
+}
+
+async function* inflated(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextPart> {
   let inflater: Inflater | undefined
   let isFirst = true
   try {
     for await (const bytes of withWholeHead(input, headBytes)) {
       if (isFirst && bytes.indexOf(gzipMagic) === 0) inflater = await Inflater.open()
-      else if (isFirst) refuseForeign(bytes)
       isFirst = false
       if (inflater === undefined) yield { kind: 'text', bytes }
       else yield* inflater.push(bytes)

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { inChunks, rowsOf } from './support.ts'
 
@@ -12,10 +13,24 @@ describe('an input in an unsupported format', () => {
     ['CSV', Buffer.from('\ufeffuserId;event\r\n')],
     ['CSV', Buffer.from('user id , "total (EUR)" , order  no. 1\n')],
   ])('is refused in one sentence: it is %s', async (what, bytes) => {
-    for (const chunkBytes of [1, 1_000]) {
-      await expect(rowsOf(inChunks(bytes, chunkBytes))).rejects.toMatchObject({
+    const packed = gzipSync(bytes)
+    const inputs = [inChunks(bytes, 1), inChunks(bytes), inChunks(packed)]
+    for (const input of inputs) {
+      await expect(rowsOf(input)).rejects.toMatchObject({
         code: 'cannot_read_file',
         message: `Cannot read the input: it is ${what}`,
+      })
+    }
+  })
+
+  test('is refused with a remedy: it is a tar archive, packed or not', async () => {
+    const head = Buffer.alloc(512)
+    head.write('export/calls.ndjson')
+    head.write('ustar', 257)
+    for (const bytes of [head, gzipSync(head)]) {
+      await expect(rowsOf(inChunks(bytes))).rejects.toMatchObject({
+        message: 'Cannot read the input: it is a tar archive',
+        hint: 'Unpack it first, as in: tar -xOf <file> | ... -',
       })
     }
   })
