@@ -1,6 +1,6 @@
 import { openInput } from '../importer/index.ts'
 import { EvrouteError, SettingError } from '../model/index.ts'
-import { stoppable, stoppableStream } from '../runtime/index.ts'
+import { stoppableStream } from '../runtime/index.ts'
 import type { Io } from './io.ts'
 
 /** Says that a command is reading from the terminal. Otherwise it would seem to hang. */
@@ -18,18 +18,12 @@ const bodyBytesMax = 64 * 1024 * 1024
 /**
  * Reads the raw bytes of a file, or of stdin for `-`.
  *
- * @returns undefined if the command must end early
- * @throws EvrouteError `cannot_read_file`
+ * @throws EvrouteError `cannot_read_file`; the reason if the command must end early
  */
-export function readBody(path: string, io: Io): Promise<Buffer | undefined> {
-  tellOfTerminalInput([path], io)
-  return stoppable(readBytes(path, io), io.stop)
-}
-
-async function readBytes(path: string, io: Io): Promise<Buffer> {
+export async function readBody(path: string, io: Io): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of await openInput(path, io.stdin)) {
+  for await (const chunk of await openInputOf(path, io)) {
     bytes += chunk.length
     if (bytes > bodyBytesMax) {
       throw new EvrouteError({
@@ -49,7 +43,7 @@ async function readBytes(path: string, io: Io): Promise<Buffer> {
  *
  * @throws EvrouteError `cannot_read_file`
  */
-export async function openListInput(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
+export async function openInputOf(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
   tellOfTerminalInput([path], io)
   return stoppableStream(await openInput(path, io.stdin), io.stop)
 }

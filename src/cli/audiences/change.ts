@@ -14,7 +14,7 @@ import {
 import { plainText, recordLine } from '../../model/index.ts'
 import type { SyncValues } from '../commands/audience.ts'
 import { isOutputClosed, unlessEnded, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import { openListInput } from '../input.ts'
+import { openInputOf } from '../input.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
@@ -26,7 +26,7 @@ export async function syncList(values: SyncValues, run: AudiencesRun): Promise<E
   const { name, key, computationClass, source: sourceId, userIds, value } = values
   let [counts, compared] = [noSyncCounts, 0]
   run.showProgress(() => progressParts(counts, { elapsedMs: run.elapsedMs(), compared }))
-  const list = await openListInput(values.file, io)
+  const list = await openInputOf(values.file, io)
   const listener: SyncListener = {
     rejected: (row) => report.rejected(row, row),
     changed: (changes) => {

@@ -18,7 +18,8 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { handlerIn } from '../flags.ts'
 import { DataWriter, writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
-import { styleOf, type Style } from '../output/style.ts'
+import { commandOutput } from '../output/style.ts'
+import type { TextTableView } from '../output/table.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
 
 /** Checks a handler. Prints a verdict for each case, then the mistakes that explain the failed cases. */
@@ -28,10 +29,9 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
   const headers = await readHeaders(values.headers, io)
   const secret = await requireSecret(values.secret, io)
   const writer = new DataWriter(io)
-  const style = styleOf(io, 'stdout', values.color)
   const output = values.json
     ? recordOutput(writer)
-    : textOutput(writer, { style, columns: io.stdout.columns }, values.quiet)
+    : textOutput(writer, commandOutput(values, io), values.quiet)
   const runtime = createRuntime()
   const options = { url, headers, types, only, timeoutMs, secret, signal: io.stop }
   const prepared = prepareHandlerCheck({ ...options, onVerdict: output.verdict }, runtime)
@@ -52,7 +52,7 @@ interface CheckOutput {
   readonly ended: (report: HandlerReport, durationMs: number) => void
 }
 
-function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckOutput {
+function textOutput(writer: DataWriter, view: TextTableView, quiet: boolean): CheckOutput {
   const tell = (text: string): void => {
     if (!quiet) writer.write(text)
   }
@@ -102,11 +102,6 @@ export async function listCases({ types, only, json }: CheckValues, io: Io): Pro
   return exitCodes.ok
 }
 
-interface CheckView {
-  readonly style: Style
-  readonly columns: number | undefined
-}
-
 const casesNamedMax = 6
 const caseIdColumns = 16
 const answerColumns = 7
@@ -117,7 +112,7 @@ const headings = {
   refused: 'A correct handler refuses these',
 } as const
 
-function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckView): string {
+function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: TextTableView): string {
   const { id, about, isRight, durationMs } = verdict
   const answer = answerOf(verdict).padEnd(answerColumns)
   const duration = formatDuration(durationMs).padStart(durationColumns)
@@ -132,7 +127,10 @@ function answerOf({ status, error, reaction }: CaseVerdict): string {
   return error === 'connection_closed' ? 'closed' : (error ?? reaction)
 }
 
-function findingText(finding: HandlerFinding, { style, columns = Infinity }: CheckView): string {
+function findingText(
+  finding: HandlerFinding,
+  { style, columns = Infinity }: TextTableView,
+): string {
   const { message, fix, cases } = finding
   const [first = '', ...rest] = wrapped(message, columns - 2)
   const lines = [
@@ -169,7 +167,11 @@ function countVerdicts({ verdicts }: HandlerReport) {
   return { right, wrong: verdicts.length - right - notSent, notSent }
 }
 
-function checkSummaryText(report: HandlerReport, durationMs: number, { style }: CheckView): string {
+function checkSummaryText(
+  report: HandlerReport,
+  durationMs: number,
+  { style }: TextTableView,
+): string {
   const { right, wrong, notSent } = countVerdicts(report)
   const all = right + wrong + notSent
   const isRight = right === all

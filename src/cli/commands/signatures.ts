@@ -28,7 +28,6 @@ Exit codes: 0 signed, 2 usage, 7 a file cannot be read, 130 interrupted.`,
   run: async ({ secret: given, json }, { io }, [file]: [string]) => {
     const secret = await requireSecret(given, io)
     const body = await readBody(file, io)
-    if (body === undefined) return exitCodes.interrupted
     const signature = signBody(body, secret)
     await writeData(io, json ? recordLine({ kind: 'signature', signature }) : `${signature}\n`)
     return exitCodes.ok
@@ -73,7 +72,6 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
     const secret = await requireSecret(values.secret, io)
     const otherSecrets = await readOtherSecrets(config, io)
     const body = await readBody(file, io)
-    if (body === undefined) return exitCodes.interrupted
     const check = checkSignature(body, signature, secret)
     const valid = check === 'valid'
     const diagnosis = valid ? null : await diagnosisOf({ body, signature, secret, otherSecrets })

@@ -1,4 +1,3 @@
-import { openInput } from '../../importer/index.ts'
 import {
   difference,
   parseExpectation,
@@ -22,13 +21,13 @@ import {
   type JsonValue,
 } from '../../model/index.ts'
 import { readEventRecord, readCapture } from '../../receiver/index.ts'
-import { stoppable, stopwatch } from '../../runtime/index.ts'
+import { stopwatch } from '../../runtime/index.ts'
 import type { ExpectValues } from '../commands/expect.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import { tellOfTerminalInput } from '../input.ts'
+import { openInputOf } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { jsonReply, sendRequest } from '../store-access/service-api.ts'
+import { jsonReply, sendRequest, type HttpRequest } from '../store-access/service-api.ts'
 import { readGiven } from '../secret.ts'
 import { AwaitedRequests } from './awaited-requests.ts'
 import { resultRecord, reportResults } from './report-results.ts'
@@ -40,12 +39,7 @@ export async function expect(
   io: Io,
 ): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const looking = resultsOf(texts.map(parseExpectation), values, io)
-  // Handle a rejection that comes after the command was stopped.
-  looking.catch(() => undefined)
-  const found = await stoppable(looking, io.stop)
-  if (found === undefined) return exitCodes.interrupted
-  const { results, badRows } = found
+  const { results, badRows } = await resultsOf(texts.map(parseExpectation), values, io)
   const lineOf = (result: ExpectationResult): string =>
     recordLine({ kind: 'expectation', ...resultRecord(result) })
   if (values.json) await writeData(io, results.map(lineOf).join(''))
@@ -77,14 +71,14 @@ async function resultsOf(
     throw new SettingError('--api', message, 'Pass the URL that `evroute listen` prints.')
   }
   const token = await readGiven(given.token, io, '--token')
-  const question = { api, after, timeoutMs, token, stop: io.stop }
-  const asking = expectations.map((expectation) => askReceiver(expectation, question))
+  const url = new URL('_evroute/wait', api.replace(/[?#].*$/s, '').replace(/\/*$/, '/'))
+  url.searchParams.set('after', String(after))
+  if (timeoutMs !== undefined) url.searchParams.set('timeout', `${timeoutMs}ms`)
+  const headers: Readonly<Record<string, string>> =
+    token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const request = { method: 'GET', headers, signal: io.stop }
+  const asking = expectations.map((expectation) => askReceiver(expectation, url, request))
   return { results: await Promise.all(asking), badRows: 0 }
-}
-
-interface Question extends Pick<ExpectValues, 'after' | 'timeoutMs' | 'token'> {
-  readonly api: string
-  readonly stop: AbortSignal
 }
 
 /**
@@ -95,30 +89,29 @@ interface Question extends Pick<ExpectValues, 'after' | 'timeoutMs' | 'token'> {
  */
 async function askReceiver(
   expectation: Expectation,
-  { api, after, timeoutMs, token, stop }: Question,
+  base: URL,
+  request: HttpRequest,
 ): Promise<ExpectationResult> {
-  const url = new URL('_evroute/wait', api.replace(/[?#].*$/s, '').replace(/\/*$/, '/'))
+  const url = new URL(base)
   url.searchParams.set('match', expectation.text)
-  url.searchParams.set('after', String(after))
-  if (timeoutMs !== undefined) url.searchParams.set('timeout', `${timeoutMs}ms`)
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   // No timeout: the receiver limits the wait.
-  const asking = sendRequest(url, { method: 'GET', headers, signal: stop })
-  const { status, body } = await asking.then(jsonReply).catch((error: unknown) => {
-    if (stop.aborted) throw error
-    throw new SettingError(
-      '--api',
-      `Cannot reach a receiver at ${plainText(api)}: ${failureText(systemCode(error) ?? messageOf(error))}`,
-      'Check that `evroute listen` is running there.',
-    )
-  })
+  const { status, body } = await sendRequest(url, request)
+    .then(jsonReply)
+    .catch((error: unknown) => {
+      if (request.signal.aborted) throw error
+      throw new SettingError(
+        '--api',
+        `Cannot reach a receiver at ${base.origin}: ${failureText(systemCode(error) ?? messageOf(error))}`,
+        'Check that `evroute listen` is running there.',
+      )
+    })
   const result = isJsonObject(body) ? resultOf(expectation, body) : undefined
   if (result !== undefined) return result
   const { message } = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : {}
   if (typeof message !== 'string') {
     throw new SettingError(
       '--api',
-      `The server at ${plainText(api)} is not an evroute receiver`,
+      `The server at ${base.origin} is not an evroute receiver`,
       'Pass the URL that `evroute listen` prints.',
     )
   }
@@ -172,10 +165,9 @@ async function captureResults(
   expectations: readonly Expectation[],
   io: Io,
 ): Promise<CaptureResults> {
-  tellOfTerminalInput([path], io)
   let awaited: AwaitedRequests | undefined
   let badRows = 0
-  for await (const part of readCapture(await openInput(path, io.stdin))) {
+  for await (const part of readCapture(await openInputOf(path, io))) {
     for (const { line, problem } of part.badRows) {
       badRows += 1
       if (badRows > badRowLinesMax) continue

@@ -2,7 +2,7 @@ import type { RejectedRow } from '../../audience/index.ts'
 import { readUserIds } from '../../lists/index.ts'
 import type { EvrouteError } from '../../model/index.ts'
 import { regulationLimits } from '../../privacy/index.ts'
-import { openListInput } from '../input.ts'
+import { openInputOf } from '../input.ts'
 import type { Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -78,7 +78,7 @@ async function* subjects(
 ): AsyncGenerator<string> {
   yield* userIds
   if (file === undefined) return
-  for await (const rows of readUserIds(await openListInput(file, io), idColumns)) {
+  for await (const rows of readUserIds(await openInputOf(file, io), idColumns)) {
     for (const row of rows) {
       if (row.kind === 'bad') rejected(row)
       else yield* row.userIds

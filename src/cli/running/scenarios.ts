@@ -18,13 +18,6 @@ import { DataWriter, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 import { styleOf, type Style } from '../output/style.ts'
 
-interface JudgedScenario {
-  readonly scenario: Scenario
-  readonly observed: ScenarioObservation
-  /** The differences from the expected outcome. */
-  readonly complaints: readonly string[]
-}
-
 /** Returns the scenario with this name, or all of them. */
 export function scenariosNamed(name: string): readonly Scenario[] {
   return name === 'all' ? scenarios : [scenarioNamed(name)]
@@ -50,19 +43,24 @@ export async function runScenarios(
     if (io.stop.aborted) return exitCodes.interrupted
     const observed = await runScenario(scenario, deadlineMs)
     const complaints = judgeScenario(scenario, observed)
-    const judged = { scenario, observed, complaints }
     if (complaints.length > 0) failed++
-    stdout.write(json ? recordLine(scenarioRecord(judged)) : scenarioText(judged, style))
+    const seen = { ...observed, complaints }
+    stdout.write(
+      json ? recordLine(scenarioRecord(scenario, seen)) : scenarioText(scenario, seen, style),
+    )
     await stdout.ready()
   }
   if (io.stop.aborted) return exitCodes.interrupted
   return failed === 0 ? exitCodes.ok : exitCodes.expectationUnmet
 }
 
-function scenarioRecord(judged: JudgedScenario): Readonly<Record<string, unknown>> {
-  const { complaints } = judged
-  const { name, rule, webhooks, expected } = judged.scenario
-  const { arrived, requests, settled } = judged.observed
+/** What happened, and how it differs from the expected outcome. */
+type JudgedObservation = ScenarioObservation & { readonly complaints: readonly string[] }
+
+function scenarioRecord(
+  { name, rule, webhooks, expected }: Scenario,
+  { complaints, arrived, requests, settled }: JudgedObservation,
+): Readonly<Record<string, unknown>> {
   return {
     kind: 'scenario',
     ...{ name, rule, expected: expected.text },
@@ -74,13 +72,14 @@ function scenarioRecord(judged: JudgedScenario): Readonly<Record<string, unknown
   }
 }
 
-function scenarioText({ scenario, observed, complaints }: JudgedScenario, style: Style): string {
+function scenarioText(scenario: Scenario, seen: JudgedObservation, style: Style): string {
   const { name, rule, expected } = scenario
+  const { complaints } = seen
   const holds = complaints.length === 0
   const rows: readonly (readonly [string, string])[] = [
     ['rule', rule],
     ['expected', expected.text],
-    ['observed', observationText(scenario, observed)],
+    ['observed', observationText(scenario, seen)],
     ...complaints.map((complaint) => ['wrong', style.bad(complaint)] as const),
   ]
   const title = `${holds ? style.good('✔') : style.bad('✖')} ${style.strong(name)}`

@@ -71,6 +71,7 @@ export class Report implements Observer {
   readonly #options: ReportOptions
   readonly #elapsedMs: () => number
   readonly #style: Style
+  readonly #dataStyle: Style
   readonly #stdout: DataWriter
   #endProgress = (): void => undefined
   #done = 0
@@ -89,6 +90,7 @@ export class Report implements Observer {
     this.#options = options
     this.#elapsedMs = elapsedMs
     this.#style = styleOf(io, 'stderr', options.color)
+    this.#dataStyle = styleOf(io, 'stdout', options.color)
     this.#stdout = new DataWriter(io)
   }
 
@@ -230,9 +232,9 @@ export class Report implements Observer {
   /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
-    const { json, quiet, color } = this.#options
+    const { json, quiet } = this.#options
     if (!json) {
-      if (!quiet) this.#stdout.write(planText(plan, styleOf(this.#io, 'stdout', color)))
+      if (!quiet) this.#stdout.write(planText(plan, this.#dataStyle))
       return
     }
     const { messageId, type, decision, isNamed, urls, body, signature } = plan

@@ -313,7 +313,8 @@ function conditionsOf(filter: DeliveryFilter): Parameters {
   }
 }
 
-interface HttpRequest {
+/** A request to a service or a receiver. */
+export interface HttpRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   /** Aborts the request and its answer. */

@@ -1,6 +1,12 @@
-import { isEventType, SettingError, shortText } from '../../model/index.ts'
-import { answersInWords, isAnswer } from './fault.ts'
-import { parsePlan } from './parse-plan.ts'
+import {
+  caretExcerpt,
+  eventTypes,
+  isEventType,
+  SettingError,
+  shortText,
+  type EventType,
+} from '../../model/index.ts'
+import { answersInWords, isAnswer, readAnswerName } from './fault.ts'
 import {
   timesMax,
   type AnswerPlan,
@@ -80,4 +86,111 @@ function audienceOf({ type, endpoint }: AnswerPlan): string {
 
 function isWholeNumber(value: number, highest: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= highest
+}
+
+interface Part {
+  readonly text: string
+  readonly offset: number
+}
+
+type Draft = { -readonly [Key in keyof AnswerPlan]: AnswerPlan[Key] }
+
+const charactersMax = 10_000
+
+/**
+ * Reads the text of a plan: answers, separated by commas. An answer is a status or a fault. With the suffix `x3`, it is
+ * given three times. The prefixes `type=track:` and `endpoint=2:` limit the plan to webhooks of a type or an endpoint.
+ *
+ * @throws SettingError `respond`, with the position of the mistake and the accepted forms
+ */
+export function parsePlan(text: string): AnswerPlan {
+  if (text.length > charactersMax) {
+    throw new SettingError('respond', `Cannot use a plan of more than ${charactersMax} characters`)
+  }
+  const plan: Draft = { steps: [] }
+  let rest: Part = { text, offset: 0 }
+  for (;;) {
+    const selector = /^([^,:]*):/.exec(rest.text)
+    if (selector?.[1] === undefined) break
+    select(plan, { text: selector[1], offset: rest.offset }, text)
+    rest = partFrom(rest, selector[0].length)
+  }
+  plan.steps = split(rest).map((part) => stepOf(part, text))
+  return plan
+}
+
+function select(plan: Draft, { text: written, offset }: Part, text: string): void {
+  const selector = trimmed({ text: written, offset })
+  const [, key, value = ''] = /^(type|endpoint)=(.*)$/.exec(selector.text) ?? []
+  if (key === undefined) {
+    fail(text, selector, {
+      problem: 'this does not say which webhooks the plan is for',
+      advice: 'Write type=track:500 or endpoint=2:503.',
+    })
+  }
+  const part = partFrom(selector, key.length + 1)
+  if (plan[key as 'type' | 'endpoint'] !== undefined) {
+    fail(text, selector, { problem: `this is the second ${key}`, advice: 'Give it only once.' })
+  }
+  if (key === 'type') plan.type = typeOf(part, text)
+  else plan.endpoint = endpointOf({ text: value, offset: part.offset }, text)
+}
+
+function typeOf(part: Part, text: string): EventType {
+  if (isEventType(part.text)) return part.text
+  const advice = `It must be one of ${eventTypes.join(', ')}.`
+  return fail(text, part, { problem: 'this is not a type of webhook', advice })
+}
+
+function endpointOf(part: Part, text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(part.text)) return Number(part.text)
+  const advice = 'Endpoints count from 1.'
+  return fail(text, part, { problem: 'this is not the number of an endpoint', advice })
+}
+
+function stepOf(written: Part, text: string): PlanStep {
+  const part = trimmed(written)
+  const [, name = '', digits] = /^(.*?)(?:x(\d+))?$/s.exec(part.text) ?? []
+  const answer = readAnswerName(name)
+  if (answer === undefined) {
+    const problem = name === '' ? 'an answer is missing' : 'this is not an answer'
+    const advice = `An answer is ${answersInWords}. Append x3 to give it three times.`
+    return fail(text, { ...part, text: name }, { problem, advice })
+  }
+  if (digits === undefined) return { answer, times: 1 }
+  const times = Number(digits)
+  if (times >= 1 && times <= timesMax) return { answer, times }
+  return fail(text, partFrom(part, name.length), {
+    problem: 'an answer cannot be given this many times',
+    advice: `Use x1 to x${timesMax}. The last answer repeats for ever anyway.`,
+  })
+}
+
+function split({ text, offset }: Part): readonly Part[] {
+  let next = offset
+  return text.split(',').map((item) => {
+    const part = { text: item, offset: next }
+    next += item.length + 1
+    return part
+  })
+}
+
+function partFrom({ text, offset }: Part, start: number): Part {
+  return { text: text.slice(start), offset: offset + start }
+}
+
+function trimmed({ text, offset }: Part): Part {
+  return { text: text.trim(), offset: offset + text.length - text.trimStart().length }
+}
+
+function fail(
+  text: string,
+  { text: bad, offset }: Part,
+  { problem, advice }: { readonly problem: string; readonly advice: string },
+): never {
+  throw new SettingError(
+    'respond',
+    `Cannot read the plan at character ${offset + 1}: ${problem}`,
+    `${advice}\n${caretExcerpt(text, { offset, length: bad.length })}`,
+  )
 }

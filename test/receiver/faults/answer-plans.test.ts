@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AnswerPlans, answerAt, planFor } from '../../../src/receiver/faults/plan.ts'
-import { parsePlan } from '../../../src/receiver/faults/parse-plan.ts'
+import { parsePlan } from '../../../src/receiver/faults/read-plans.ts'
 
 describe('the answers of one plan', () => {
   test('are given in turn, and the last one is repeated', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Injections } from '../../../src/receiver/faults/injections.ts'
-import { parsePlan } from '../../../src/receiver/faults/parse-plan.ts'
+import { parsePlan } from '../../../src/receiver/faults/read-plans.ts'
 import { seededRandom } from '../../../src/receiver/faults/seeded-random.ts'
 
 const webhook = { type: 'track', endpoint: 1 } as const

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SettingError } from '../../../src/model/index.ts'
-import { parsePlan } from '../../../src/receiver/faults/parse-plan.ts'
+import { parsePlan } from '../../../src/receiver/faults/read-plans.ts'
 
 describe('parsePlan reads', () => {
   test.each([
