@@ -9,9 +9,10 @@ import {
   type Header,
   type HttpAnswer,
 } from '../http/index.ts'
-import type { Match } from '../match/index.ts'
+import { parseMatch } from '../match/index.ts'
 import {
   checkUrl,
+  checkWholeNumber,
   endpointName,
   limits,
   messageOf,
@@ -21,7 +22,9 @@ import {
 import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted } from './answer.ts'
+import { delayMsMax } from './faults/index.ts'
 import { headersOf } from './inspect-request.ts'
+import type { ReceiverOptions } from './settings.ts'
 
 /** A target to which webhooks are forwarded. */
 export interface ForwardTarget {
@@ -67,20 +70,8 @@ export interface ForwardedRequest {
   readonly rawBody: Buffer
 }
 
-/** The validated settings for forwarding. */
-export interface ForwardingSettings {
-  /** The targets: at most one for each type, and one for all other types. */
-  readonly targets: readonly ForwardTarget[]
-  /** Time limit for connecting, headers and body together, in milliseconds; 0 for no limit. */
-  readonly timeoutMs: number
-  /** Whether to pass on requests from a different origin or without a valid signature. */
-  readonly allowUnverified: boolean
-  /** Headers that replace those of the request. */
-  readonly headers: readonly Header[]
-  readonly insecure: boolean
-  /** The requests to forward; undefined for all. */
-  readonly filter: Match | undefined
-}
+/** The settings for forwarding, checked. */
+export type ForwardingSettings = ReturnType<typeof checkForwarding>
 
 const noAnswer = { status: null, headers: {}, answer: '' } as const
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
@@ -246,6 +237,30 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
     )
   }
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
+}
+
+/**
+ * Checks and completes the options for forwarding.
+ *
+ * @throws SettingError with the option and its accepted values
+ */
+export function checkForwarding({
+  forwardTo = [],
+  forwardTimeoutMs: timeoutMs = limits.endpointDeadlineMs,
+  allowUnverified = false,
+  forwardHeaders = {},
+  forwardInsecure: insecure = false,
+  forwardFilter,
+}: ReceiverOptions) {
+  checkWholeNumber('forwardTimeoutMs', timeoutMs, [0, delayMsMax])
+  const targets = Object.freeze(checkForwardTargets(forwardTo))
+  const headers = Object.entries(forwardHeaders)
+  for (const [name] of headers) {
+    if (!/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
+    throw new SettingError('forwardHeaders', `Cannot set ${name}: it describes the connection`)
+  }
+  const filter = forwardFilter === undefined ? undefined : parseMatch(forwardFilter)
+  return Object.freeze({ targets, timeoutMs, allowUnverified, headers, insecure, filter })
 }
 
 /** Returns the headers of a request as they were sent, with their letter case and repetitions. */

@@ -1,5 +1,4 @@
-import { parseMatch } from '../match/index.ts'
-import { checkWholeNumber, limits, SettingError, shortText } from '../model/index.ts'
+import { checkWholeNumber, SettingError, shortText } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import {
   delayMsMax,
@@ -15,7 +14,7 @@ import {
   type TlsKind,
 } from './faults/index.ts'
 import type { NamedSecret } from './diagnosis/index.ts'
-import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from './forward.ts'
+import { checkForwarding, type ForwardTarget } from './forward.ts'
 
 /** Options for a receiver. */
 export interface ReceiverOptions {
@@ -75,20 +74,7 @@ export interface ReceiverOptions {
 }
 
 /** The options of a receiver, checked, complete and frozen. */
-export interface ReceiverSettings extends Pick<ReceiverOptions, 'tls' | 'secret' | 'token'> {
-  readonly host: string
-  readonly port: number
-  readonly endpoints: number
-  readonly otherSecrets: readonly NamedSecret[]
-  readonly strict: boolean
-  readonly injections: InjectionSettings
-  readonly forwarding: ForwardingSettings
-  readonly passesOn: boolean
-  /** Returns a number from 0 up to, but not including, 1. */
-  readonly random: () => number
-  readonly eventsMax: number
-  readonly runtime: Runtime
-}
+export type ReceiverSettings = ReturnType<typeof checkReceiverOptions>
 
 const portMax = 65_535
 const endpointsMax = 5
@@ -100,12 +86,12 @@ const eventsMaxLimit = 100_000
  *
  * @throws SettingError with the option and its accepted values
  */
-export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSettings {
+export function checkReceiverOptions(options: ReceiverOptions = {}) {
   const { seed, runtime = createRuntime(), endpoints = 1, port = 0 } = options
   checkWholeNumber('endpoints', endpoints, [1, endpointsMax])
   checkWholeNumber('port', port, [0, portMax + 1 - endpoints])
   if (seed !== undefined) checkWholeNumber('seed', seed, [0, Number.MAX_SAFE_INTEGER])
-  const settings: ReceiverSettings = {
+  const settings = {
     host: options.host ?? '127.0.0.1',
     port,
     endpoints,
@@ -117,6 +103,7 @@ export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSet
     token: options.token,
     forwarding: checkForwarding(options),
     passesOn: options.passesOn === true,
+    /** Returns a number from 0 up to, but not including, 1. */
     random: seed === undefined ? runtime.random : seededRandom(seed),
     eventsMax: options.eventsMax ?? eventsMaxDefault,
     runtime,
@@ -137,25 +124,6 @@ function checkInjections(options: ReceiverOptions, endpoints: number): Injection
     failShare: checkFailShare(options),
     failure: fault ?? 500,
   })
-}
-
-function checkForwarding({
-  forwardTo = [],
-  forwardTimeoutMs: timeoutMs = limits.endpointDeadlineMs,
-  allowUnverified = false,
-  forwardHeaders = {},
-  forwardInsecure: insecure = false,
-  forwardFilter,
-}: ReceiverOptions): ForwardingSettings {
-  checkWholeNumber('forwardTimeoutMs', timeoutMs, [0, delayMsMax])
-  const targets = Object.freeze(checkForwardTargets(forwardTo))
-  const headers = Object.entries(forwardHeaders)
-  for (const [name] of headers) {
-    if (!/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
-    throw new SettingError('forwardHeaders', `Cannot set ${name}: it describes the connection`)
-  }
-  const filter = forwardFilter === undefined ? undefined : parseMatch(forwardFilter)
-  return Object.freeze({ targets, timeoutMs, allowUnverified, headers, insecure, filter })
 }
 
 function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number {
@@ -192,7 +160,7 @@ function unknownName(setting: string, name: unknown, known: readonly string[]): 
   )
 }
 
-function checkSecret({ secret, strict }: ReceiverSettings): void {
+function checkSecret({ secret, strict }: Pick<ReceiverOptions, 'secret' | 'strict'>): void {
   if (secret === '') {
     throw new SettingError(
       'secret',
@@ -200,7 +168,7 @@ function checkSecret({ secret, strict }: ReceiverSettings): void {
       'Leave out the secret to accept webhooks without checking signatures.',
     )
   }
-  if (strict && secret === undefined) {
+  if (strict === true && secret === undefined) {
     throw new SettingError(
       'strict',
       'Cannot require valid signatures without a secret',

@@ -43,19 +43,6 @@ function cutField(value: unknown): unknown {
 /** How long a command may run. MCP clients give up after a minute. */
 const commandMsMax = 50_000
 
-/** The result of a command. */
-export interface CommandResult {
-  readonly exitCode: number
-  /** Texts from third parties, such as webhooks and answers. */
-  readonly untrusted: {
-    readonly records: readonly AgentRecord[]
-    /** The number of records that did not fit. */
-    readonly omitted: number
-    /** The command's stderr, cut if it is long. */
-    readonly messages: string
-  }
-}
-
 /** An evroute command that a tool runs for an agent. */
 export interface AgentCommand {
   readonly argv: readonly string[]
@@ -64,11 +51,11 @@ export interface AgentCommand {
 }
 
 /** Runs a command until it ends, its time is up, or the agent cancels it. */
-export type RunForAgent = (command: AgentCommand, signal: AbortSignal) => Promise<CommandResult>
+export type RunForAgent = ReturnType<typeof runForAgent>
 
 /** Runs commands with `--json`, and keeps their records. */
-export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>): RunForAgent {
-  return async ({ argv, rows = [] }, signal) => {
+export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>) {
+  return async ({ argv, rows = [] }: AgentCommand, signal: AbortSignal) => {
     const records = new BoundedRecords()
     const stdin = rows.map((row) => Buffer.from(`${JSON.stringify(row)}\n`))
     let messages = ''

@@ -18,8 +18,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { handlerIn } from '../flags.ts'
 import { DataWriter, writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
-import { commandOutput } from '../output/style.ts'
-import type { TextTableView } from '../output/table.ts'
+import { styleOf, type Style } from '../output/style.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
 
 /** Checks a handler. Prints a verdict for each case, then the mistakes that explain the failed cases. */
@@ -29,9 +28,10 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
   const headers = await readHeaders(values.headers, io)
   const secret = await requireSecret(values.secret, io)
   const writer = new DataWriter(io)
+  const style = styleOf(io, 'stdout', values.color)
   const output = values.json
     ? recordOutput(writer)
-    : textOutput(writer, commandOutput(values, io), values.quiet)
+    : textOutput(writer, { style, columns: io.stdout.columns }, values.quiet)
   const runtime = createRuntime()
   const options = { url, headers, types, only, timeoutMs, secret, signal: io.stop }
   const prepared = prepareHandlerCheck({ ...options, onVerdict: output.verdict }, runtime)
@@ -46,13 +46,9 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
   return report.hasAnswered ? exitCodes.badSignature : exitCodes.deliveryFailed
 }
 
-interface CheckOutput {
-  readonly ready: (url: string, cases: number) => void
-  readonly verdict: (verdict: CaseVerdict) => void
-  readonly ended: (report: HandlerReport, durationMs: number) => void
-}
+type CheckOutput = ReturnType<typeof recordOutput>
 
-function textOutput(writer: DataWriter, view: TextTableView, quiet: boolean): CheckOutput {
+function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckOutput {
   const tell = (text: string): void => {
     if (!quiet) writer.write(text)
   }
@@ -74,14 +70,16 @@ function textOutput(writer: DataWriter, view: TextTableView, quiet: boolean): Ch
   }
 }
 
-function recordOutput(writer: DataWriter): CheckOutput {
+function recordOutput(writer: DataWriter) {
   return {
-    ready: (url, cases) => writer.record({ kind: 'ready', url: endpointName(url), cases }),
-    verdict: ({ id, type, expected, reaction, isRight, status, error, durationMs }) => {
+    ready: (url: string, cases: number): void =>
+      writer.record({ kind: 'ready', url: endpointName(url), cases }),
+    verdict: (found: CaseVerdict): void => {
+      const { id, type, expected, reaction, isRight, status, error, durationMs } = found
       const verdict = { case: id, type, expected, reaction, right: isRight, status, error }
       writer.record({ kind: 'verdict', ...verdict, ms: durationMs })
     },
-    ended: (report, durationMs) => {
+    ended: (report: HandlerReport, durationMs: number): void => {
       for (const { code, message, fix, cases } of report.findings) {
         writer.record({ kind: 'finding', code, message, fix, cases })
       }
@@ -102,6 +100,11 @@ export async function listCases({ types, only, json }: CheckValues, io: Io): Pro
   return exitCodes.ok
 }
 
+interface CheckView {
+  readonly style: Style
+  readonly columns: number | undefined
+}
+
 const casesNamedMax = 6
 const caseIdColumns = 16
 const answerColumns = 7
@@ -112,7 +115,7 @@ const headings = {
   refused: 'A correct handler refuses these',
 } as const
 
-function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: TextTableView): string {
+function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckView): string {
   const { id, about, isRight, durationMs } = verdict
   const answer = answerOf(verdict).padEnd(answerColumns)
   const duration = formatDuration(durationMs).padStart(durationColumns)
@@ -127,10 +130,7 @@ function answerOf({ status, error, reaction }: CaseVerdict): string {
   return error === 'connection_closed' ? 'closed' : (error ?? reaction)
 }
 
-function findingText(
-  finding: HandlerFinding,
-  { style, columns = Infinity }: TextTableView,
-): string {
+function findingText(finding: HandlerFinding, { style, columns = Infinity }: CheckView): string {
   const { message, fix, cases } = finding
   const [first = '', ...rest] = wrapped(message, columns - 2)
   const lines = [
@@ -167,11 +167,7 @@ function countVerdicts({ verdicts }: HandlerReport) {
   return { right, wrong: verdicts.length - right - notSent, notSent }
 }
 
-function checkSummaryText(
-  report: HandlerReport,
-  durationMs: number,
-  { style }: TextTableView,
-): string {
+function checkSummaryText(report: HandlerReport, durationMs: number, { style }: CheckView): string {
   const { right, wrong, notSent } = countVerdicts(report)
   const all = right + wrong + notSent
   const isRight = right === all

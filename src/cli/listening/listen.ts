@@ -165,15 +165,13 @@ interface ListenAddress extends ReceiverAddress {
   readonly ca: string | null
 }
 
-interface ListenView {
-  ready(address: ListenAddress): void
-  event(event: ReceivedEvent): Promise<void>
-  summary(summary: {
-    readonly counts: ReceivedCounts
-    readonly results: readonly ExpectationResult[]
-    readonly durationMs: number
-  }): void
+interface ListenSummary {
+  readonly counts: ReceivedCounts
+  readonly results: readonly ExpectationResult[]
+  readonly durationMs: number
 }
+
+type ListenView = ReturnType<typeof textView>
 
 function jsonView(screen: ListenScreen): ListenView {
   const stdout = new DataWriter(screen.io)
@@ -193,7 +191,7 @@ function jsonView(screen: ListenScreen): ListenView {
   }
 }
 
-function textView(screen: ListenScreen, options: ListenOptions): ListenView {
+function textView(screen: ListenScreen, options: ListenOptions) {
   const { io } = screen
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
@@ -203,17 +201,17 @@ function textView(screen: ListenScreen, options: ListenOptions): ListenView {
   const passesOn = forwardTo.length > 0 || onEvent !== undefined
   const program = programName(io)
   return {
-    ready: (address) => {
+    ready: (address: ListenAddress): void => {
       if (!quiet) io.stderr.write(banner(address, options, { style: aside, io }))
     },
-    event: (event) => {
+    event: (event: ReceivedEvent): Promise<void> => {
       const { columns } = io.stdout
       // Format hidden requests too, because later summaries depend on them.
       const text = eventText(event, { style, memory, verbose, columns, passesOn, program })
       screen.arrive(event, () => stdout.write(text))
       return stdout.ready()
     },
-    summary: ({ counts, durationMs }) => {
+    summary: ({ counts, durationMs }: ListenSummary): void => {
       if (!quiet) io.stderr.write(`${countsText(counts)} in ${formatDuration(durationMs)}\n`)
     },
   }

@@ -19,7 +19,7 @@ import { formatCount } from '../output/numbers.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { readSecret } from '../secret.ts'
 import { Child } from './child.ts'
-import { openTestBed, type CommandEnvironment, type TestBed } from './test-bed.ts'
+import { openTestBed, type TestBed } from './test-bed.ts'
 
 type RunOptions = Awaited<ReturnType<typeof readOptions>>
 
@@ -186,7 +186,7 @@ async function pendingAtEnd(run: Omit<Run, 'style'>): Promise<number> {
 
 /** Formats where the receiver and the service are. Shows no secrets. */
 function addressesText(
-  environment: CommandEnvironment,
+  environment: TestBed['environment'],
   { page }: RunOptions,
   style: Style,
 ): string {
@@ -200,7 +200,7 @@ function addressesText(
   return lines.join('\n')
 }
 
-function pageText({ EVROUTE_URL }: CommandEnvironment): string {
+function pageText({ EVROUTE_URL }: TestBed['environment']): string {
   return `Page      ${inspectorUrl(EVROUTE_URL) ?? ''}`
 }
 

@@ -8,31 +8,17 @@ import {
 } from '../../runtime/index.ts'
 import { startLocalService } from '../../service/index.ts'
 
-/** The options of a receiver, and of a service in front of it. */
-export interface TestBedOptions {
-  /** The secret for signing and checking webhooks; random by default. */
-  readonly secret?: string | undefined
-  readonly serve: boolean
-  readonly respond?: ReceiverOptions['respond']
-  /** Whether retries of the service take no time once the command has ended. */
-  readonly virtualClock: boolean
-}
-
-/** The environment variables that the command gets. An undefined value removes the variable. */
-export interface CommandEnvironment {
-  readonly EVROUTE_URL: string
-  readonly EVROUTE_SECRET: string
-  readonly EVROUTE_ENDPOINT: string | undefined
-  readonly EVROUTE_WRITE_KEY: string | undefined
-  readonly EVROUTE_STORE: undefined
-  readonly EVROUTE_ADMIN_TOKEN: undefined
-}
-
 /** A receiver, optionally with a service in front of it, on free ports. */
 export type TestBed = Awaited<ReturnType<typeof openTestBed>>
 
-/** Starts the receiver and, with `serve`, the service. */
-export async function openTestBed(options: TestBedOptions) {
+/** Starts the receiver and, with `serve`, the service. Without a secret, makes a random one. */
+export async function openTestBed(
+  options: Pick<ReceiverOptions, 'secret' | 'respond'> & {
+    readonly serve: boolean
+    /** Whether retries of the service take no time once the command has ended. */
+    readonly virtualClock: boolean
+  },
+) {
   const clock = options.virtualClock ? new SkippableClock() : undefined
   const runtime = createRuntime(clock === undefined ? {} : { clock })
   const { secret = runtime.newId(), respond, serve } = options
@@ -44,7 +30,7 @@ export async function openTestBed(options: TestBedOptions) {
     await receiver.close()
     throw error
   })
-  const environment: CommandEnvironment = {
+  const environment = {
     EVROUTE_URL: url,
     EVROUTE_SECRET: secret,
     // Undefined variables are unset for the command, so that a test never uses a real service or store.

@@ -81,19 +81,12 @@ export function dryOutlet(parts: DryOutletParts): Outlet {
   }
 }
 
-interface Planning {
-  /** @returns the rejected calls */
-  accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]>
-  offerDeletion(row: JsonObject): Promise<OfferResult>
-  ledger(): DeliveryLedger
-}
-
 /** Plans webhooks with the same intake that sending uses, and stores nothing. */
 function webhookPlanning(
   target: WebhookTarget | ConfiguredTarget,
   runtime: Runtime,
   planned: (plan: Plan) => void,
-): Planning {
+) {
   const isNamed = target.kind === 'configured'
   const sourceId = isNamed ? target.sourceId : sourceIdOf(target.destination)
   const destinations = isNamed ? target.destinations : [target.destination]
@@ -116,18 +109,19 @@ function webhookPlanning(
     }
   }
   return {
-    accept: async (calls) => {
+    /** Returns the rejected calls. */
+    accept: async (calls: readonly unknown[]): Promise<readonly RejectedCall[]> => {
       const results = await intake.accept({ sourceId, calls })
       show(results.filter((result) => result.kind === 'accepted'))
       return results.filter((result) => result.kind === 'rejected')
     },
-    offerDeletion: async (row) => {
+    offerDeletion: async (row: JsonObject): Promise<OfferResult> => {
       const deletion = readDeletion(row)
       if (deletion.kind === 'rejected') return deletion
       show(await intake.acceptDeletion(deletion, sourceId))
       return { kind: 'taken' }
     },
-    ledger: () => stored.ledger,
+    ledger: (): DeliveryLedger => stored.ledger,
   }
 }
 
@@ -158,7 +152,10 @@ function planFor(
 }
 
 /** Plans calls to a service. The service itself decides about routing. */
-function servicePlanning({ endpoint }: ServiceTarget, planned: (plan: Plan) => void): Planning {
+function servicePlanning(
+  { endpoint }: ServiceTarget,
+  planned: (plan: Plan) => void,
+): ReturnType<typeof webhookPlanning> {
   let taken = 0
   const rejectionOf = (value: unknown, index: number): readonly RejectedCall[] => {
     const check = checkParsedCall(value)

@@ -17,7 +17,6 @@ import {
   headerFlag,
   repeatable,
   outputOptions,
-  type OutputValues,
 } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { readGiven, readHeaders, readSecret } from '../secret.ts'
@@ -118,28 +117,16 @@ export const sendingOptions = {
 
 type SendingValues = ValuesOf<typeof sendingOptions>
 
-/** The options that `send` and `replay` share, checked and with secrets read. */
-export interface SendingOptions
-  extends OutputValues, Pick<SendingValues, 'flushAt' | 'flushAfterMs' | 'timeoutMs' | 'dryRun'> {
-  readonly target: SendingTarget
-  /** Which rows to send; undefined for all. */
-  readonly only: EventFilter | undefined
-  /** The URL of the store; undefined to keep undelivered webhooks in memory. */
-  readonly store: string | undefined
-  readonly retryForMs: number
-  readonly virtualClock: boolean
-}
-
 /** The options before the command knows whether its input contains calls or captured requests. */
-export interface GivenSendingOptions extends SendingOptions {
-  readonly target: WebhookTarget | ServiceTarget
+export type GivenSendingOptions = Awaited<ReturnType<typeof readSendingOptions>>
+
+/** The options that `send` and `replay` share, checked and with secrets read. */
+export type SendingOptions = Omit<GivenSendingOptions, 'target'> & {
+  readonly target: SendingTarget
 }
 
 /** Checks the shared options. Reads the secret or the write key, and the URL of the store. */
-export async function readSendingOptions(
-  given: Partial<SendingValues>,
-  io: Io,
-): Promise<GivenSendingOptions> {
+export async function readSendingOptions(given: Partial<SendingValues>, io: Io) {
   const values = withDefaults(sendingOptions, given)
   refuseBesideStore(values)
   const target = await readTarget(values, io)
@@ -149,7 +136,9 @@ export async function readSendingOptions(
   checkRange('--timeout', timeoutMs, [1, limits.endpointDeadlineMs])
   return {
     ...{ ...values, target, retryForMs, virtualClock: clock === 'virtual' },
+    /** Which rows to send; undefined for all. */
     only: only === undefined ? undefined : await readOnly(only),
+    /** The URL of the store; undefined to keep undelivered webhooks in memory. */
     store: store === 'memory:' ? undefined : store,
   }
 }

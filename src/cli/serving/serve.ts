@@ -163,17 +163,7 @@ function problemsText(error: unknown): string {
 }
 
 /** Announces on stderr that a service starts, drains and ends. */
-interface Announcer {
-  readonly log: Log
-  /** Called when the service accepts requests. */
-  readonly serving: (service: Pick<Service, 'address' | 'signInLink'>) => void
-  /** Called after a signal, if the service continues to serve requests for a while. */
-  readonly draining: (drainMs: number) => void
-  /** Called when the service closes its ports. */
-  readonly ending: (work: ServiceWork) => void
-  /** Called when the service has ended. */
-  readonly ended: (store: string, work: ServiceWork) => void
-}
+type Announcer = ReturnType<typeof forPerson>
 
 type AnnouncedService = Pick<ServeValues, 'path' | 'graceMs' | 'logLevel'>
 
@@ -191,14 +181,11 @@ function createAnnouncer(
   return stderr.isTTY === true && !json ? forPerson(service, write) : forProgram(service, write)
 }
 
-function forPerson(
-  { path, graceMs, logLevel }: AnnouncedService,
-  write: (line: string) => void,
-): Announcer {
+function forPerson({ path, graceMs, logLevel }: AnnouncedService, write: (line: string) => void) {
   const grace = formatDuration(graceMs)
   return {
     log: logFrom(logLevel, lineLog(write)),
-    serving: (service) => {
+    serving: (service: Pick<Service, 'address' | 'signInLink'>): void => {
       const { url, admin } = service.address
       const link = service.signInLink()
       const lines = [
@@ -210,15 +197,16 @@ function forPerson(
       ]
       write(`${lines.join('\n')}\n`)
     },
-    draining: (drainMs) =>
+    draining: (drainMs: number): void =>
       write(
         `Draining: /readyz answers 503, requests are still served for ${formatDuration(drainMs)}; press Ctrl-C again to end at once\n`,
       ),
-    ending: ({ requests }) => {
+    ending: ({ requests }: ServiceWork): void => {
       const underWay = `${countOf(requests, 'webhook is', 'webhooks are')} in flight`
       write(`Ending: ${underWay} and may take ${grace}; press Ctrl-C again to end at once\n`)
     },
-    ended: (store, { pending }) => write(`Ended: ${whatStays(store, pending)}\n`),
+    ended: (store: string, { pending }: ServiceWork): void =>
+      write(`Ended: ${whatStays(store, pending)}\n`),
   }
 }
 

@@ -40,15 +40,7 @@ interface ListenScreenOptions extends Pick<ListenValues, 'input' | 'json' | 'qui
 }
 
 /** The output of `listen`. It decides which requests are shown, and when. */
-export interface ListenScreen {
-  readonly io: Io
-  /** Starts to read keys, until `close`. */
-  open(targets: KeyTargets): void
-  /** Calls `show` for a new request: at once, when the user ends a pause, or never. */
-  arrive(event: ReceivedEvent, show: () => void): void
-  /** Closes the screen. Later writes go directly to the streams. */
-  close(): Promise<void>
-}
+export type ListenScreen = Pick<ListenKeys, 'io' | 'open' | 'arrive' | 'close'>
 
 /** Makes a screen with keys on an interactive terminal; otherwise, one with plain streams. */
 export function listenScreen(options: ListenScreenOptions, io: Io): ListenScreen {
@@ -94,7 +86,7 @@ const heldMax = 1_000
 /** The default file for requests that the user saves. */
 const captureFile = './evroute-capture.ndjson'
 
-class ListenKeys implements ListenScreen {
+class ListenKeys {
   /** Streams that write above the bottom line. */
   readonly io: Io
   readonly #parts: ListenKeysParts
@@ -121,6 +113,7 @@ class ListenKeys implements ListenScreen {
     this.io = { ...io, stdout: this.#line.over(io.stdout), stderr: this.#line.over(io.stderr) }
   }
 
+  /** Starts to read keys, until `close`. */
   open(targets: KeyTargets): void {
     this.#targets = targets
     this.#parts.io.stop.addEventListener('abort', this.#onStop, { once: true })
@@ -132,6 +125,7 @@ class ListenKeys implements ListenScreen {
     })
   }
 
+  /** Calls `show` for a new request: at once, when the user ends a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void {
     const display = displayOf(this.#state, event)
     this.#state = afterArrival(this.#state, event)
@@ -140,7 +134,7 @@ class ListenKeys implements ListenScreen {
     this.#line.changed()
   }
 
-  /** Releases the terminal once the running actions have ended. */
+  /** Releases the terminal once the running actions have ended. Later writes go directly to the streams. */
   async close(): Promise<void> {
     await this.#work
     this.#parts.io.stop.removeEventListener('abort', this.#onStop)
