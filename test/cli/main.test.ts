@@ -214,8 +214,10 @@ describe('main', () => {
       'node:events',
       'node:fs',
       'node:fs/promises',
+      'node:module',
       'node:os',
       'node:timers/promises',
+      'node:url',
       'node:util',
     ])
     expect(roomsOf(loaded)).toEqual([
