@@ -172,9 +172,10 @@ export class Session {
     else if (seq !== this.selected.value) this.compared.value = seq
   }
 
-  /** Selects a request and reads it. */
+  /** Selects a request. Reads it unless it is shown, because the receiver may have dropped it meanwhile. */
   async select(seq: number): Promise<void> {
-    if (seq !== this.selected.value) this.compared.value = undefined
+    if (seq === this.selected.value && this.detail.value.kind === 'shown') return
+    this.compared.value = undefined
     this.selected.value = seq
     if (this.detail.value.kind !== 'shown') this.detail.value = { kind: 'loading' }
     const detail = await this.#read(seq)

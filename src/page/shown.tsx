@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { durationText, visibleText } from './text.ts'
 import type { Reading } from './use-read.ts'
 
-/** Shows the value of a read once it has arrived, or the error. */
+/** Shows the value of a read once it has arrived. Shows an error above the last value. */
 export function Shown<Value>({
   reading,
   children,
@@ -11,8 +11,12 @@ export function Shown<Value>({
   readonly children: (value: Value) => ComponentChildren
 }): JSX.Element {
   if (reading.kind === 'loading') return <p class="empty">Reading…</p>
-  if (reading.kind === 'failed') return <p class="empty problem">{reading.message}</p>
-  return <>{children(reading.value)}</>
+  return (
+    <>
+      {reading.kind === 'failed' ? <p class="empty problem">{reading.message}</p> : null}
+      {reading.value === undefined ? null : children(reading.value)}
+    </>
+  )
 }
 
 /** A name and its value in a list of facts. */

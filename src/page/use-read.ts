@@ -3,10 +3,10 @@ import { useEffect, useState } from 'preact/hooks'
 /** State of a read from the server. */
 export type Reading<Value> =
   | { readonly kind: 'loading' }
-  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string; readonly value?: Value | undefined }
   | { readonly kind: 'read'; readonly value: Value }
 
-/** Reads again when a dependency changes. Keeps the previous value until the next one arrives. */
+/** Reads again when a dependency changes. Keeps the previous value until the next one arrives, also after an error. */
 export function useRead<Value>(
   read: () => Promise<Value>,
   dependencies: readonly unknown[],
@@ -14,12 +14,13 @@ export function useRead<Value>(
   const [reading, setReading] = useState<Reading<Value>>({ kind: 'loading' })
   useEffect(() => {
     let isWanted = true
-    const set = (next: Reading<Value>): void => {
-      if (isWanted) setReading(next)
-    }
     read().then(
-      (value) => set({ kind: 'read', value }),
-      (error: unknown) => set({ kind: 'failed', message: messageOf(error) }),
+      (value) => isWanted && setReading({ kind: 'read', value }),
+      (error: unknown) => {
+        const message = messageOf(error)
+        if (isWanted)
+          setReading((before) => ({ value: undefined, ...before, kind: 'failed', message }))
+      },
     )
     return () => {
       isWanted = false

@@ -300,3 +300,20 @@ test('the page connects again after a proxy has answered instead of the receiver
   await page.getByText('1 of 1 request').waitFor()
   await page.getByText('Live').waitFor()
 })
+
+test('a second click on a request keeps it on the page, although the receiver has dropped it', async () => {
+  const { url, send } = await startReceiver({ eventsMax: 1 })
+  await send(paid)
+  const page = await openPage(url)
+  const rows = page.getByRole('option')
+  await rows.click()
+  await page.getByRole('heading', { name: '#1 ' }).waitFor()
+  await send(paid)
+  await expect.poll(() => rows.count()).toBe(2)
+  let reads = 0
+  page.on('request', (request) => (reads += Number(request.url().includes('/event?'))))
+  await rows.last().click()
+  await rows.first().click()
+  await page.getByRole('heading', { name: '#2 ' }).waitFor()
+  expect(reads).toBe(1)
+})

@@ -4,6 +4,17 @@ import { goTo, openService, afterRefresh, startService } from './service.ts'
 
 withBrowser()
 
+test('a view stays when there is no answer, and says so until there is one', async () => {
+  const { page } = await openService({ movesTime: true, expected: /ERR_/ })
+  await page.route('**/v1/overview', (route) => route.abort(), { times: 1 })
+  await page.clock.runFor(5_000)
+  const problem = page.getByText('There is no answer. Is evroute still running?')
+  await problem.waitFor()
+  expect(await page.getByRole('heading', { name: 'Last hour' }).count()).toBe(1)
+  await page.clock.runFor(5_000)
+  await problem.waitFor({ state: 'detached' })
+})
+
 describe('the ledger', () => {
   test('is shown as a diagram that balances, and is compared with the rows of the store', async () => {
     const { page } = await openService()
