@@ -149,7 +149,7 @@ export function isStoreError(error: unknown): boolean {
   )
 }
 
-/** Logs and counts a wrong token or link, because somebody may be guessing. */
+/** Logs and counts a wrong token or link, because its client may be guessing. */
 export function noteWrongToken(
   { socket }: IncomingMessage,
   { metrics, runtime }: Pick<AdminApiOptions, 'metrics' | 'runtime'>,

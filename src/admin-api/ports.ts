@@ -24,7 +24,7 @@ import type { LogLine, Runtime } from '../runtime/index.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { SourceFields } from './records.ts'
 
-/** What the admin API reads and changes, and which tokens it requires. */
+/** The parts of a service that the admin API reads and changes, and its tokens. */
 export interface AdminApiOptions {
   readonly access: AdminAccess
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>

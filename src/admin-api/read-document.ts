@@ -17,7 +17,7 @@ interface DocumentLimits {
   readonly bytesMax?: number | undefined
 }
 
-/** Reads a body as JSON, whatever its content type. If it cannot, refuses the request and returns undefined. */
+/** Reads a body as JSON, whatever its content type. If that fails, refuses the request and returns undefined. */
 export async function readDocument(
   request: IncomingMessage,
   response: ServerResponse,

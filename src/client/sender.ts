@@ -20,7 +20,7 @@ interface SenderObserver {
   retrying(retry: BatchRetry): void
 }
 
-/** What a {@link Sender} needs to send batches and to report their outcomes. */
+/** The write key, transport, limits and observer of a {@link Sender}. */
 export interface SenderOptions {
   readonly writeKey: string
   readonly transport: Transport

@@ -22,7 +22,7 @@ export interface CheckCase {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What the cases of a check depend on. */
+/** The secret, types and selection of a check, with its id and time. */
 export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' | 'only'> {
   /** A unique id of the check, which becomes part of the messageIds. */
   readonly id: string

@@ -8,7 +8,7 @@ import {
 } from '../model/index.ts'
 import { buildWebhookBody } from '../webhook/index.ts'
 
-/** What differs between sample webhooks. */
+/** The type, messageId, time and added context of a sample webhook. */
 export interface SampleWebhook {
   readonly type: EventType
   readonly messageId: string

@@ -23,7 +23,7 @@ export interface AddressGuardOptions {
 interface AddressRefusal {
   /** Such as `private_address`, `loopback_address` or `metadata_address`. */
   readonly code: `${AddressKind}_address`
-  /** What kind of address it is, and the setting that allows it. */
+  /** The kind of the address, and the setting that allows it. */
   readonly message: string
 }
 

@@ -10,7 +10,7 @@ const smallBytesMax = 16 * 1024
 /** Maximum number of small bodies that are handled in the same turn as a large one. */
 const smallAtOnce = 16
 
-/** Large bodies are this many turns apart. Node accepts a connection per turn, so new clients get in meanwhile. */
+/** Large bodies are this many turns apart. Node accepts a connection per turn, so clients can connect in between. */
 const turnsApart = 4
 
 /**

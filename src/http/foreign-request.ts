@@ -9,7 +9,7 @@ export type PageHeaders = Pick<
   'host' | 'origin' | 'sec-fetch-site' | 'sec-fetch-mode' | 'sec-fetch-dest'
 >
 
-/** What gives away that a web page may have made a request: its Host, or its origin. */
+/** The sign that a web page may have made a request: its Host or its origin. */
 type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 const hostShape = /^(?:\[[\da-f:.]+\]|[^\s/@?#\\:[\]]+)(?::\d{1,5})?$/i

@@ -1,4 +1,4 @@
-/** Servers, answers, host names and refused addresses: what everything that speaks HTTP shares. */
+/** Servers, answers, host names and refused addresses, shared by everything that speaks HTTP. */
 export * from './address-guard.ts'
 export * from './address-ranges.ts'
 export * from './answer.ts'

@@ -47,7 +47,7 @@ interface TableHeader {
 /** In CSV, the header comes first, and the values of a good row are strings. JSON has no header. */
 export type TableRow = TableHeader | GoodRow | BadTableRow
 
-/** Makes a bad row whose type has this code. */
+/** Makes a bad row. Its type keeps the literal code. */
 export function badRow<Code extends BadTableRow['code']>(
   line: number,
   code: Code,

@@ -62,7 +62,7 @@ export class EventFilter {
   }
 }
 
-/** Makes the subject of a match. No term reads its other fields, because {@link checkTerm} refuses such terms. */
+/** Makes the subject of a match. The fields that an event lacks get placeholders, which no accepted term reads. */
 function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
   const body = event as JsonObject
   return { body, signature: 'unchecked', status: null, path: '', bytes: 0, atMs: 0 }

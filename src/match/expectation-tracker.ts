@@ -162,7 +162,7 @@ function shortfallOf<Candidate extends NumberedSubject>(
 /** Explains why an expectation was not met, in lines of at most `width` columns (default 80). */
 export function shortfallText(shortfall: Shortfall, width?: number): string {
   if (shortfall.reason === 'too_many') {
-    return `The first request too many is #${shortfall.surplus.seq}`
+    return `#${shortfall.surplus.seq} is one too many`
   }
   const { nearest, lateMs, matched, others } = shortfall
   if (nearest === undefined) {

@@ -193,7 +193,7 @@ function isPlainObject(value: unknown): value is ExpectedBody {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Refuses deep nesting, and thereby objects that contain themselves. */
+/** Refuses deep nesting, which includes objects that contain themselves. */
 function checkDepth(keys: readonly string[]): void {
   const { keysMax } = matchLimits
   if (keys.length > keysMax) throw unusable(keys, `it is more than ${keysMax} levels deep`)

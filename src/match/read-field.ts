@@ -1,10 +1,10 @@
-import { shortText, nearestName, type Stretch } from '../model/index.ts'
+import { shortText, nearestName, type TextRange } from '../model/index.ts'
 import { bodyRoots, fieldNames, isFieldName, type Field, type FieldName } from './field.ts'
 import { matchLimits } from './match.ts'
 import type { Scanner, Written } from './scanner.ts'
 
 /** A field as it was written, split at the dots into one or more keys. */
-export interface WrittenField extends Stretch {
+export interface WrittenField extends TextRange {
   readonly keys: readonly Written[]
 }
 

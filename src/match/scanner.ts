@@ -1,4 +1,4 @@
-import { caretExcerpt, SettingError, type Stretch } from '../model/index.ts'
+import { caretExcerpt, SettingError, type TextRange } from '../model/index.ts'
 import type { Glob } from './glob.ts'
 
 /**
@@ -27,14 +27,14 @@ export class MatchError extends SettingError {
   }
 }
 
-interface MatchProblem extends Stretch {
+interface MatchProblem extends TextRange {
   readonly text: string
   readonly problem: string
   readonly advice: string
 }
 
 /** A text that was read, without its quotes and backslashes. */
-export interface Written extends Stretch {
+export interface Written extends TextRange {
   /** The text, split at the asterisks that stand for any characters. */
   readonly glob: Glob
   /** The text with all asterisks. */
@@ -109,7 +109,7 @@ export class Scanner {
   }
 
   /** Throws a MatchError that marks a part of the text. */
-  fail({ offset, length }: Stretch, problem: string, advice: string): never {
+  fail({ offset, length }: TextRange, problem: string, advice: string): never {
     throw new MatchError({ text: this.#text, offset, length, problem, advice })
   }
 

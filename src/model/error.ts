@@ -24,7 +24,7 @@ export type ErrorCode =
   | 'sync_running'
   | 'expectation_unmet'
 
-/** What an {@link EvrouteError} says. */
+/** The code, message, hint and cause of an {@link EvrouteError}. */
 export interface ErrorDetails {
   /** The stable name that programs compare. */
   readonly code: ErrorCode

@@ -1,5 +1,5 @@
 /** A range of a text, in UTF-16 code units. */
-export interface Stretch {
+export interface TextRange {
   /** Where the range begins. It is the text's length if something is missing at the end. */
   readonly offset: number
   /** The length of the range; 0 if something is missing at its offset. */
@@ -14,7 +14,7 @@ const shownAfter = 30
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu
 
 /** Formats two lines: the text around a bad range, and carets under the range. */
-export function caretExcerpt(text: string, { offset, length }: Stretch): string {
+export function caretExcerpt(text: string, { offset, length }: TextRange): string {
   const before = characters(text.slice(0, offset))
   const bad = characters(text.slice(offset, offset + length)).slice(0, shownBefore)
   const after = characters(text.slice(offset + length))

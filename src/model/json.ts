@@ -6,7 +6,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
 
-/** An object that a caller passes as JSON, but no list. It is serialised at once and never kept. */
+/** An object, not a list, that a caller passes as JSON. It is serialised at once and never kept. */
 export interface Properties {
   // With unknown, the compiler would refuse classes and other interfaces.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any

@@ -162,6 +162,6 @@ function tooSlow(directory: string): EvrouteError {
 function notInTime(): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',
-    message: 'Cannot write to an archive: the service is closing, and its time is up',
+    message: 'Cannot write to an archive: the service is closing, and its grace period is over',
   })
 }

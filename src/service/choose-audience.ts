@@ -62,7 +62,7 @@ function chooseKey({ key: given, name = '' }: AudienceSyncRequest): {
   return key === undefined ? { key: '', problem } : { key, problem: checkKey(key) }
 }
 
-/** Reads an audience's list. Throws `cannot_read_file` if it is empty: whatever wrote it has probably failed. */
+/** Reads an audience's list. Throws `cannot_read_file` if it is empty, because its writer may have failed. */
 export function readList(list: AsyncIterable<Uint8Array>): AsyncIterable<readonly TableRow[]> {
   return readTable(list, 'To remove all members, send a header without rows, or [].')
 }

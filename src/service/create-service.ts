@@ -20,7 +20,7 @@ type Given<Settings> = Settings extends string
 /** The content of an `evroute.config.json` as an object. If a port is left out, a free one is used. */
 export type ServiceConfiguration = Given<GivenDocument>
 
-/** The configuration of a service, and what it gets from its program. */
+/** The configuration of a service, its runtime, and a callback for fatal errors. */
 export interface CreateServiceOptions {
   /** The path of a configuration file, or its content. Paths in it are relative to the working directory. */
   readonly configuration: string | ServiceConfiguration

@@ -4,7 +4,7 @@ import { checkNames, type NameFinding } from '../webhook/index.ts'
 import type { Configuration, ConfigurationProblem } from './configuration/index.ts'
 
 /** The log of the host name check, and the resolver that it uses. */
-export interface NameSurroundings {
+export interface NameCheckOptions {
   /** Receives problems that don't make the configuration invalid, or that are found too late to report. */
   readonly log: Log
   readonly resolveName?: AddressGuardOptions['resolveName']
@@ -22,7 +22,7 @@ const lookingMax = 100
  */
 export async function checkEndpointNames(
   { network, destinations }: Configuration,
-  { log, resolveName }: NameSurroundings,
+  { log, resolveName }: NameCheckOptions,
 ): Promise<readonly ConfigurationProblem[]> {
   const guard = new AddressGuard({
     ...network,

@@ -6,14 +6,13 @@ import {
   readConfiguration,
   type Configuration,
   type ConfigurationOutcome,
-  type ConfigurationSurroundings,
 } from './configuration/index.ts'
 import { TlsFiles } from '../http/index.ts'
-import { silentLog } from '../runtime/index.ts'
-import { checkEndpointNames, type NameSurroundings } from './endpoint-names.ts'
+import { silentLog, type ReferenceSources } from '../runtime/index.ts'
+import { checkEndpointNames, type NameCheckOptions } from './endpoint-names.ts'
 
-interface ServiceSurroundings extends NameSurroundings {
-  readonly env: ConfigurationSurroundings['env']
+interface ReadOptions extends NameCheckOptions {
+  readonly env: ReferenceSources['env']
 }
 
 /** A valid configuration. */
@@ -27,10 +26,10 @@ export type UsableConfiguration = Extract<ConfigurationOutcome, { kind: 'valid' 
  */
 export async function readServiceConfiguration(
   given: unknown,
-  surroundings: ServiceSurroundings,
+  options: ReadOptions,
 ): Promise<UsableConfiguration> {
   const sources = {
-    env: surroundings.env,
+    env: options.env,
     readFile: (path: string) => readFile(path, 'utf8'),
   }
   const isFile = typeof given === 'string'
@@ -40,7 +39,7 @@ export async function readServiceConfiguration(
   const problems =
     outcome.kind === 'invalid'
       ? outcome.problems
-      : await checkEndpointNames(outcome.configuration, surroundings)
+      : await checkEndpointNames(outcome.configuration, options)
   if (outcome.kind === 'valid' && problems.length === 0) {
     await checkTlsFiles(outcome.configuration)
     return outcome

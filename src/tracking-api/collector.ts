@@ -26,7 +26,7 @@ export interface TrackingRequest {
 
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** What the answer needs to know about calls that are being stored. Their content must not stay in memory. */
+/** The facts about calls that their answer needs. Their content must not stay in memory while they are stored. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */

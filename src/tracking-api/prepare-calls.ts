@@ -29,7 +29,7 @@ export interface PreparedCalls {
 }
 
 /** Facts about the request that the calls arrived in. */
-export interface Surroundings {
+export interface RequestFacts {
   readonly bodyBytes: number
   readonly client: ClientConnection
   readonly sourceType?: SourceType | undefined
@@ -38,7 +38,7 @@ export interface Surroundings {
 /** Checks the size of each call, and adds the batch's common fields and facts about the client to valid ones. */
 export function prepareCalls(
   { calls: given, defaults }: Calls,
-  { bodyBytes, client, sourceType }: Surroundings,
+  { bodyBytes, client, sourceType }: RequestFacts,
 ): PreparedCalls {
   const merge = batchMerger(defaults)
   const calls: unknown[] = []

@@ -11,7 +11,7 @@ import type { Clock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
 
-interface BodyMeans {
+interface BodyOptions {
   readonly clock: Clock
   readonly share: FairShare
   readonly turns: BodyTurns
@@ -20,17 +20,17 @@ interface BodyMeans {
 /** The body of one request. It is discarded unless `document` is called. */
 export class RequestBody {
   readonly #request: IncomingMessage
-  readonly #means: BodyMeans
+  readonly #options: BodyOptions
   #reading: SharedBodyReading | undefined
 
-  constructor(request: IncomingMessage, means: BodyMeans) {
+  constructor(request: IncomingMessage, options: BodyOptions) {
     this.#request = request
-    this.#means = means
+    this.#options = options
   }
 
   /** Reads and parses the body; `cut_off` if the client disconnected before its end. */
   async document(): Promise<Document | Refusal | { readonly kind: 'cut_off' }> {
-    const { clock, share, turns } = this.#means
+    const { clock, share, turns } = this.#options
     const body = await readSharedBody(this.#request, { bytesMax: wireBytesMax, clock, share })
     this.#reading = body
     switch (body.kind) {
@@ -53,7 +53,7 @@ export class RequestBody {
 
   /** Discards the rest of the body. Returns `arriving` if the client is still sending. */
   async end(): Promise<'read' | 'arriving' | 'cut_off'> {
-    const { clock } = this.#means
+    const { clock } = this.#options
     this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })
     if (this.#reading.kind === 'cut_off') return 'cut_off'
     return isArriving(this.#reading) ? 'arriving' : 'read'
@@ -61,6 +61,6 @@ export class RequestBody {
 
   /** Gives the body's memory back to the budget. */
   release(): void {
-    this.#means.share.release()
+    this.#options.share.release()
   }
 }

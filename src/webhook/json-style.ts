@@ -22,7 +22,7 @@ export function tokensOf(json: string): readonly string[] {
 
 /** How many times longer indentation may make a text. Without a limit, deep nesting would add quadratically many spaces. */
 const indentedGrowthMax = 16
-/** An indented text up to this length is written whatever its growth. */
+/** Up to this length, an indented text may grow by any factor. */
 const indentedCharactersMin = 64 * 1024
 
 /**

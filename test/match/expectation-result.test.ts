@@ -63,7 +63,7 @@ describe('the result of an expectation', () => {
     const { state, matched, shortfall } = resultOf('type:track x1', [numbered(4), numbered(5)])
     expect({ state, matched }).toEqual({ state: 'unmet', matched: 2 })
     expect(shortfall).toMatchObject({ reason: 'too_many', surplus: { seq: 5 } })
-    expect(shortfallText(shortfall!)).toBe('The first request too many is #5')
+    expect(shortfallText(shortfall!)).toBe('#5 is one too many')
   })
 
   test.each([

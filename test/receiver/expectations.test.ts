@@ -106,7 +106,7 @@ describe('an expectation', () => {
     const none = errorOf(receiver.expect({ type: 'track' }, { count: 0 }))
     for (const body of [trackBody, orderBody]) await post(url, body)
     expect((await waiting).message).toBe(
-      'type:track x1: expected exactly 1, got 2\nThe first request too many is #2',
+      'type:track x1: expected exactly 1, got 2\n#2 is one too many',
     )
     const some = await receiver.judge({ type: 'track' }, { count: { atLeast: 2 } })
     expect(some.result).toMatchObject({ account: 'expected at least 2, got 2' })

@@ -1,14 +1,11 @@
 import { dirname, join, resolve } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../../model/index.ts'
-import { Breather, unreadableReason } from '../../runtime/index.ts'
+import { Breather, unreadableReason, type ReferenceSources } from '../../runtime/index.ts'
 import type { Configuration } from './configuration.ts'
 import type { JsonOutcome } from './read-json.ts'
 import { formatPath, type ConfigurationProblem, type PlacedProblem } from './problem.ts'
 import { isKeptFromProblems, resolveSecrets, type SecretSources } from './secrets.ts'
 import { effectiveSettings, type EffectiveSetting } from './settings.ts'
-
-/** Access to variables and files while a configuration is read. */
-export type ConfigurationSurroundings = Pick<SecretSources, 'env' | 'readFile'>
 
 /** A configuration, or the problems that make it invalid. */
 export type ConfigurationOutcome =
@@ -27,11 +24,11 @@ export type ConfigurationOutcome =
 /** Reads and checks a configuration file, without looking up host names. Throws `cannot_read_file`. */
 export async function readConfiguration(
   path: string,
-  surroundings: ConfigurationSurroundings,
+  sources: ReferenceSources,
 ): Promise<ConfigurationOutcome> {
-  const json = await parse(await readText(path, surroundings))
+  const json = await parse(await readText(path, sources))
   if (json.kind === 'value') {
-    return checkGiven(json.value, { ...surroundings, folder: dirname(resolve(path)) })
+    return checkGiven(json.value, { ...sources, folder: dirname(resolve(path)) })
   }
   const { line, column, hint } = json
   const message = `Cannot read it as JSON at line ${line}, column ${column}`
@@ -93,7 +90,7 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
   }
 }
 
-async function readText(path: string, { readFile }: ConfigurationSurroundings): Promise<string> {
+async function readText(path: string, { readFile }: ReferenceSources): Promise<string> {
   try {
     const text = await readFile(path)
     return text.replace(/^\uFEFF/, '')

@@ -78,7 +78,7 @@ describe('expect --in', () => {
         '                        expected  received',
         '  ! properties.revenue  >20       12',
         '✖ user:u_1 x1: expected exactly 1, got 3',
-        '  The first request too many is #2',
+        '  #2 is one too many',
         '',
       ].join('\n'),
     )
@@ -141,7 +141,7 @@ describe('expect --api', () => {
         '                        expected  received',
         '  ! properties.revenue  >20       12',
         '✖ type:track never: expected none, got 1',
-        '  The first request too many is #1',
+        '  #1 is one too many',
         '',
       ].join('\n'),
     )
