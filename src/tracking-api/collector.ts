@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { HttpAnswer } from '../http/index.ts'
 import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
-import { stopwatch } from '../runtime/index.ts'
+import { stopwatch, type Clock } from '../runtime/index.ts'
 import { refusalAnswer, refuse, taken, tryLaterMs, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import type { Document } from './decode-body.ts'
@@ -37,6 +37,8 @@ type Admission = { readonly kind: 'admitted'; readonly source: TrackingSource } 
 
 /** Maximum number of rejected calls per request to report to the observer. */
 const rejectedReportedMax = 20
+/** How long to wait for the store. A disk can stall for minutes, and clients give up after 10 s or more. */
+const storingMaxMs = 8_000
 
 /** Accepts the calls of requests, and decides the answers. */
 export class Collector {
@@ -151,14 +153,29 @@ export class Collector {
     accepting: Promise<readonly IntakeOutcome[]>,
     { id: sourceId }: TrackingSource,
   ): Promise<readonly IntakeOutcome[] | undefined> {
+    const { clock, log } = this.#options.runtime
     try {
-      return await accepting
+      return await inTime(accepting, clock)
     } catch (error) {
-      const { log } = this.#options.runtime
       log.warn('events could not be stored', { sourceId, error: messageOf(error) })
       return undefined
     }
   }
+}
+
+/** Rejects if the store has not answered in time. If it stores the events later, their next copies are duplicates. */
+function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> {
+  const release = clock.hold()
+  return new Promise((resolve, reject) => {
+    const timer = clock.schedule(storingMaxMs, () =>
+      reject(new Error(`The store did not answer within ${storingMaxMs / 1_000} s`)),
+    )
+    const settled = answer.finally(() => {
+      timer.cancel()
+      release()
+    })
+    settled.then(resolve, reject)
+  })
 }
 
 function overRate(waitMs: number): Refusal {
