@@ -19,12 +19,12 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
 
 const temporarySuffix = '.erasing'
 
-/** Returns the path of the temporary file for the new content of a file. A crash may leave it behind. */
+/** Returns the path of the temporary file that will replace a file. A crash may leave it behind. */
 export function temporaryPath(path: string): string {
   return `${path}${temporarySuffix}`
 }
 
-/** Whether a name or path belongs to a temporary file, which is not part of the archive. */
+/** Whether a name or path is that of a temporary file, which is not part of the archive. */
 export function isTemporary(name: string): boolean {
   return name.endsWith(temporarySuffix)
 }
@@ -40,8 +40,8 @@ export function cannotWrite(path: string, cause: unknown): EvrouteError {
 }
 
 /**
- * The file that holds the archive's id, so that the id moves with the folder. No folder of a source has this name,
- * because their names have no dot.
+ * The file with the archive's id, which moves with the folder. No source's folder has this name, because those names
+ * contain no dots.
  */
 const fileName = '.evroute-archive'
 

@@ -5,8 +5,8 @@ import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 /**
  * A piece of the text in an archive file. Together, the pieces are all the text that can be decompressed.
  *
- * - `event`: a line that holds an event
- * - `unreadable`: a line that holds no event, or the beginning of a line that is too long
+ * - `event`: a line with an event
+ * - `unreadable`: a line without one that isn't blank, or the beginning of a line that is too long
  * - `other`: a blank line, the rest of a line that is too long, or a line that damage cuts off
  */
 export type TextPiece = { readonly bytes: Buffer } & (
@@ -20,7 +20,7 @@ type ArchiveText =
   /** Comes last: from byte `readBytes` on, the file can't be decompressed. */
   | { readonly kind: 'damaged'; readonly reason: string; readonly readBytes: number }
 
-/** Reads an archive file in constant memory. The pieces contain every byte of its text. */
+/** Reads an archive file in constant memory. */
 export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText> {
   const lines = new Lines()
   for await (const part of inflate(await openInput(path))) {
@@ -29,7 +29,7 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
       continue
     }
     const { message: reason, readBytes } = part
-    // The damage cut off the last line. Report the damage, but not the line.
+    // Report the damage, but not the last line, which it cut off.
     const pieces = lines.end().map((piece) => (piece.kind === 'event' ? piece : other(piece.bytes)))
     yield { kind: 'pieces', pieces }
     yield { kind: 'damaged', reason, readBytes }
@@ -45,7 +45,7 @@ class Lines {
   #line = 1
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Whether the current line is longer than any row. If so, the rest of it is passed on instead of held. */
+  /** Whether the current line is longer than any row, so that the rest of it is passed on at once. */
   #isTooLong = false
 
   push(chunk: Buffer): readonly TextPiece[] {

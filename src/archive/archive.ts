@@ -30,22 +30,22 @@ interface Waiting {
 }
 
 interface Erasing extends ArchiveErasureRequest {
-  /** Number of new events that were not written because this erasure matches them. */
+  /** Number of new events that were not written, because they match this erasure. */
   keptBack: number
 }
 
 /**
- * Writes every accepted event to files: gzipped NDJSON, one file per source, day and run of the service, in
- * `<directory>/<source>/<day>/`. A run never appends to a file of an earlier run. So a part that a crash leaves
- * half-written is at the end of its file, where it hides no later rows. After an erasure has changed the current
- * file, the run continues in a new one.
+ * Writes every accepted event to files: gzipped NDJSON in `<directory>/<source>/<day>/`, one file per source, day and
+ * run of the service. A run never appends to a file of an earlier run, so that a part that a crash left half-written
+ * is at the end of its file, where it hides no later rows. After an erasure has changed the current file, the run
+ * continues in a new one.
  */
 export class Archive {
   readonly #directory: string
   readonly #runName: string
   readonly #append: Append
   readonly #waiting = new Set<Waiting>()
-  /** Sizes of files before a write that failed or has not ended, by path. */
+  /** Sizes of files, by path, before a write that failed or is in progress. */
   readonly #unfinished = new Map<string, number>()
   readonly #erasing = new Set<Erasing>()
   /** Work to run between writes. */
@@ -53,14 +53,14 @@ export class Archive {
   #isWriting = false
   #closedFiles = 0
 
-  /** @param startedAtMs - when this run started. File names begin with it, so that runs don't share files */
+  /** @param startedAtMs - when this run started; begins file names, so that runs don't share files */
   constructor(directory: string, startedAtMs: number, append: Append = appendPrivately) {
     this.#directory = directory
     this.#runName = formatTimestamp(startedAtMs).replaceAll(/[:.]/g, '-')
     this.#append = append
   }
 
-  /** Writes events after the earlier ones. An abort drops the events unless their write has already begun. */
+  /** Writes events after all earlier ones. An abort drops them, unless they are already being written. */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
     if (events.length === 0) return
     await new Promise<void>((resolve, reject) => {
@@ -76,8 +76,8 @@ export class Archive {
   }
 
   /**
-   * Erases events of a source from all of its files. New events are written meanwhile, except for those that match.
-   * Run one erasure at a time. Throws the signal's reason once it aborts.
+   * Erases events of a source from all of its files. Meanwhile, new events are written unless they match. Run one
+   * erasure at a time. Throws the signal's reason after an abort.
    */
   async erase(request: ArchiveErasureRequest): Promise<ErasedFromArchive> {
     const { signal } = request
@@ -135,7 +135,7 @@ export class Archive {
     this.#isWriting = false
   }
 
-  /** Appends all rows to a file or none: gzip readers find nothing after a half-written part. */
+  /** Appends all rows to a file or none, because gzip readers find nothing after a half-written part. */
   async #write(path: string, rows: string): Promise<void> {
     try {
       await this.#repair(path)
@@ -185,14 +185,14 @@ export class Archive {
     return join(archiveFolder(this.#directory, sourceId), day, this.#fileName())
   }
 
-  /** Returns the name of the current file. The names of a run's files sort by time. */
+  /** Returns the name of the current file. A run's file names sort by time. */
   #fileName(): string {
     const part = this.#closedFiles === 0 ? '' : `_${String(this.#closedFiles).padStart(4, '0')}`
     return `${this.#runName}${part}.ndjson.gz`
   }
 }
 
-/** Returns the size of a file; 0 without one. Throws if the path is not a file, because writes would be lost. */
+/** Returns the size of a file; 0 if there is none. Throws for anything but a file, where writes would be lost. */
 async function sizeBytesOf(path: string): Promise<number> {
   try {
     const found = await stat(path)

@@ -8,11 +8,11 @@ import {
   type JsonObject,
 } from '../model/index.ts'
 
-/** Serialises an event as a call with the field `archived`: its source and the time it was accepted. */
+/** Serialises an event as a call, with its source and time of acceptance in the field `archived`. */
 export function archivedRow(event: AnalyticsEvent): string {
   const { sourceId, receivedAtMs, ...call } = event
   const archived = { sourceId, receivedAt: formatTimestamp(receivedAtMs) }
-  // A replay decides anew whether the event is historical.
+  // A replay decides again whether the event is historical.
   return JSON.stringify({ ...call, historical: undefined, archived })
 }
 
@@ -24,10 +24,10 @@ export function callOfArchivedRow(row: JsonObject): JsonObject {
   return { ...Object.fromEntries(call), integrations }
 }
 
-/** The maximum size of a row. It is larger than a call, because the batch and the service add fields. */
+/** Maximum size of a row. Larger than that of a call, because the batch and the service add fields. */
 export const rowBytesMax: number = 1024 * 1024
 
-/** An event from an archive, or the reason why its row is unreadable. Reasons contain no payload. */
+/** An event from an archive, or why its row is unreadable, without quoting it. */
 type ArchivedRowReading =
   | { readonly kind: 'event'; readonly row: JsonObject; readonly receivedAtMs: number }
   | { readonly kind: 'unreadable'; readonly reason: string }
@@ -35,7 +35,7 @@ type ArchivedRowReading =
 /** Reads a row of an archive and the time at which its event was accepted. */
 export function readArchivedRow(row: Row): ArchivedRowReading {
   if (row.kind === 'bad') {
-    // Cut off the part of the message that quotes the row.
+    // Cut off what the message quotes from the row.
     const reason = row.message.replace(/(?<=not valid JSON): .*$/s, '')
     return { kind: 'unreadable', reason: `line ${row.line}: ${reason}` }
   }
@@ -45,7 +45,7 @@ export function readArchivedRow(row: Row): ArchivedRowReading {
   return { kind: 'unreadable', reason }
 }
 
-/** Returns when the event of a row was accepted, in milliseconds since 1970; undefined if the row does not say. */
+/** Returns when a row's event was accepted, in milliseconds since 1970; undefined if the row does not say. */
 export function receivedAtOf({ archived }: JsonObject): number | undefined {
   return isJsonObject(archived) ? parseTimestamp(archived['receivedAt']) : undefined
 }

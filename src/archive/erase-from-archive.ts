@@ -12,9 +12,9 @@ import {
 /** A request to erase events of one source from an archive. */
 export interface ArchiveErasureRequest {
   readonly sourceId: string
-  /** Tells whether to erase the event of a row. */
+  /** Tells whether to erase a row's event. */
   readonly isErased: (row: JsonObject) => boolean
-  /** Ends the erasure early, with the signal's reason. Files that were already rewritten stay so. */
+  /** Ends the erasure early, with the signal's reason. Files that are already rewritten stay so. */
   readonly signal: AbortSignal
 }
 
@@ -24,14 +24,14 @@ export interface ErasedFromArchive {
   readonly events: number
   /** Number of files that were rewritten or removed. */
   readonly files: number
-  /** A path and a reason for each file with problems, without payload; after {@link problemsMax}, a count. */
+  /** A path and a reason for each file with problems, without any content; after {@link problemsMax}, a count. */
   readonly problems: readonly string[]
 }
 
-/** The maximum number of files whose problems are reported one by one. */
+/** Maximum number of files whose problems are reported one by one. */
 export const problemsMax = 100
 
-/** The writer that appends to the archive during the erasure. It leaves out events that match the erasure. */
+/** The writer that appends to the archive during the erasure, except events that match it. */
 interface ArchiveWriter {
   isOpen(name: string): boolean
   /** Closes the current file. Later events go to new files. */
@@ -39,7 +39,7 @@ interface ArchiveWriter {
   betweenWrites(task: () => Promise<void>): Promise<void>
 }
 
-/** An erasure, with the archive it works on. */
+/** An erasure, and the archive. */
 export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   readonly directory: string
   /** None by default. */
@@ -49,8 +49,8 @@ export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
 }
 
 /**
- * Returns a predicate for rows: whether the event was accepted at or before `untilMs`, and is about one of these
- * users. An event is about a user if its userId, or the previousId of an alias, is the user's id.
+ * Returns a predicate for rows: whether the event was accepted at `untilMs` or earlier, and one of these users is its
+ * userId, or its previousId in an alias.
  */
 export function isAboutUsers(
   userIds: readonly string[],
@@ -66,11 +66,11 @@ export function isAboutUsers(
 }
 
 /**
- * Erases events of a source from all its files. Files without matching events are only read. Files without any events
- * left, folders of days without files, and temporary files of interrupted erasures are removed. If a file can't be
- * read or written, continues with the others. Run one erasure of an archive at a time.
+ * Erases events of a source from all of its files. Only reads files without matching events. Removes files that become
+ * empty, days' folders without files, and temporary files of interrupted erasures. If a file can't be read or written,
+ * continues with the others. Run one erasure of an archive at a time.
  *
- * @throws the signal's reason once it aborts
+ * @throws the signal's reason after an abort
  */
 export function eraseFromArchive(options: EraseFromArchiveOptions): Promise<ErasedFromArchive> {
   return new Erasure(options).run()
@@ -113,7 +113,7 @@ class Erasure {
   async #eraseDay(folder: string, day: string): Promise<void> {
     const path = join(folder, day)
     const names = await namesIn(path)
-    // Leftovers first: rewriting a file replaces the leftover that has its name.
+    // Leftovers first, because rewriting a file replaces its leftover.
     const leftovers = names.filter(isTemporary)
     for (const name of [...leftovers, ...names.filter((each) => !isTemporary(each))]) {
       const file = join(path, name)
@@ -137,11 +137,11 @@ class Erasure {
     })
     if (events > 0) this.#changedFiles++
     this.#erasedEvents += events
-    // Ignore problems of an open file: a part that is just being appended looks cut off.
+    // Ignore problems of an open file: a part that is being appended looks cut off.
     if (problem !== undefined && !(isOpen && events === 0)) this.#report(path, problem)
   }
 
-  /** Removes an empty folder between writes, because the writer may be about to create a file in it. */
+  /** Removes an empty folder, but not during a write, which may be about to create a file in it. */
   async #removeEmpty(folder: string, day: string): Promise<void> {
     await this.#writer.betweenWrites(async () => {
       try {
@@ -170,5 +170,5 @@ class Erasure {
   }
 }
 
-/** Error codes for a folder that has files again, and for a symbolic link to a folder. Both are left alone. */
+/** Error codes for folders to leave alone: those that have files again, and symbolic links to folders. */
 const stays = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR']

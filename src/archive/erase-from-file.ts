@@ -8,40 +8,40 @@ import { systemCode, type JsonObject } from '../model/index.ts'
 import { temporaryPath } from './archive-files.ts'
 import { readArchiveText, type TextPiece } from './archive-text.ts'
 
-/** The functions that change files. Tests replace them with ones that fail. */
+/** Functions that change files. Tests replace them with ones that fail. */
 export type FileChanges = Readonly<
   Pick<typeof FilePromises, 'open' | 'rename' | 'unlink' | 'rmdir'>
 >
 
-/** The functions that really change files. */
+/** The functions of Node that change files. */
 export const systemFileChanges: FileChanges = Object.freeze({ open, rename, unlink, rmdir })
 
 interface FileErasureOptions {
   readonly isErased: (row: JsonObject) => boolean
   readonly files: FileChanges
-  /** Called if the file has an event to erase, before it is read again to be rewritten. */
+  /** Called before the file is rewritten, if it has an event to erase. */
   readonly beforeChange: () => Promise<void>
   /** Ends the erasure with the signal's reason, and leaves the file unchanged. */
   readonly signal: AbortSignal
 }
 
 interface FileErasure {
-  /** Number of erased events. If it is 0, the file is unchanged. */
+  /** Number of erased events; if 0, the file is unchanged. */
   readonly events: number
   /** Whether the file was removed, because no rows were left in it. */
   readonly isRemoved: boolean
-  /** Why part of the file could not be read; undefined if all of it was read. */
+  /** Why part of the file could not be read, if any. */
   readonly problem: string | undefined
 }
 
 /**
- * Erases events from an archive file. The remaining rows are written to a new file, which replaces the old one once
- * it is on the disk. An interruption leaves either the old file or the new one. Rows keep their order and bytes; the
- * file keeps its compression, mode and times.
+ * Erases events from an archive file. Writes the remaining rows to a new file, which replaces the old one once it is
+ * on disk, so an interruption leaves one or the other. Rows keep their order and bytes; the file keeps its
+ * compression, mode and times.
  *
- * Unreadable lines stay where they are. A part that can't be decompressed would hide any rows after it, so it moves
- * to a file beside this one, `<name>.damaged-<byte at which it began>`. That file begins with three bytes that make
- * readers report damage.
+ * Unreadable lines stay where they are. A part that can't be decompressed would hide later rows, so it moves to a
+ * separate file, `<name>.damaged-<byte at which it began>`. That file begins with three bytes that make readers report
+ * damage.
  *
  * @throws the error that prevented reading or writing; the file is then unchanged
  */
@@ -64,7 +64,7 @@ export async function eraseFromFile(
   return erasure
 }
 
-/** Looks for an event to erase. Most files have none, and need not be rewritten. */
+/** Looks for an event to erase, because most files have none and need not be rewritten. */
 async function look(
   path: string,
   { isErased, signal }: FileErasureOptions,
@@ -101,7 +101,7 @@ class Rewriting {
     try {
       await this.#write(temporary, before)
       await this.#keepDamaged(before)
-      // Another process may have written to the file, and its events must not be lost.
+      // Don't lose events that another process may have written.
       if (!isSame(before, await stat(this.#path))) throw new Error('It changed during the erasure')
       if (this.#isAnythingKept) await files.rename(temporary, this.#path)
     } catch (error) {
@@ -129,7 +129,7 @@ class Rewriting {
       if (isCompressed) await pipeline(kept, createGzip(), write, { signal })
       else await write(kept)
       await file.chmod(like.mode)
-      // Keep the times, by which operators may delete old files.
+      // Keep the times, because operators may delete old files by them.
       await file.utimes(like.atime, like.mtime)
       await file.sync()
     } finally {
@@ -176,7 +176,7 @@ class Rewriting {
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
-/** A gzip header without a valid compression method, so that readers report damage instead of rows. */
+/** A gzip header with an invalid compression method, so that readers report damage instead of rows. */
 const noBeginning = Buffer.of(...gzipMagic, 0xff)
 
 async function beginsLikeGzip(path: string): Promise<boolean> {
@@ -193,7 +193,7 @@ function isBlank(bytes: Buffer): boolean {
   return bytes.toString('utf8').trim() === ''
 }
 
-/** Error codes from systems on which folders can't be synced, and needn't be. */
+/** Error codes from systems where folders can't be synced, and needn't be. */
 const cannotSyncFolders = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL']
 
 /** Makes the creation, renaming and removal of files in a folder durable. */
@@ -210,7 +210,7 @@ export async function syncFolder(path: string, files: FileChanges): Promise<void
   }
 }
 
-/** Collects the first problem of a file and the number of others, because every row may have a problem. */
+/** Keeps a file's first problem and counts the others, because every row may have one. */
 class RowProblems {
   #first: string | undefined
   #others = 0

@@ -5,31 +5,30 @@ import { messageOf, parseTimestamp, type JsonObject } from '../model/index.ts'
 import { archiveFolder, isTemporary, namesIn } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
-/** Selects events of an archive. An event must meet every condition that is set. */
+/** Selects the events in an archive that meet all conditions that are set. */
 export interface ArchiveSelection {
-  /** Accepted at or after this moment, in milliseconds since 1970. */
+  /** Accepted at this time or later, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
-  /** Accepted before this moment, in milliseconds since 1970. */
+  /** Accepted before this time, in milliseconds since 1970. */
   readonly untilMs?: number | undefined
-  /** Has one of these types. */
   readonly types?: readonly string[] | undefined
-  /** Is a track call with one of these event names. */
+  /** A track call with one of these names. */
   readonly eventNames?: readonly string[] | undefined
 }
 
-/** Rows that were read at once from an archive file. */
+/** Events that were read together from an archive file. */
 export interface ArchivePart {
   /** The file, or a folder that can't be read. */
   readonly path: string
   /** The selected events, in the order of the file. */
   readonly rows: readonly JsonObject[]
-  /** One reason for each unreadable row, for everything after damage, and for a file or folder that can't be opened. */
+  /** A reason for each unreadable row, for damage to the file, and for a file or folder that can't be opened. */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads the selected events of a source day by day, and continues after unreadable parts. Reports every unreadable
- * row on the selected days, because it can't be matched against the selection. Also yields parts without events.
+ * Reads the selected events of a source day by day, and continues after unreadable parts. Reports every unreadable row
+ * on the selected days, because it might be a selected one. Also yields parts without events.
  */
 export async function* readArchive(
   directory: string,
@@ -40,7 +39,7 @@ export async function* readArchive(
   yield* reportingProblems(folder, readSource(folder, selection))
 }
 
-/** Passes parts on. If they end with an error, yields it as the problem of a last part. */
+/** Yields the parts. If they end with an error, yields it as the problem of a last part. */
 async function* reportingProblems(
   path: string,
   parts: AsyncIterable<ArchivePart>,

@@ -4,10 +4,10 @@ import type { RemovalOutcome } from './remove-audience.ts'
 import type { SyncOutcome } from './sync-audience.ts'
 import type { RejectedRow, SyncCounts } from './sync-listener.ts'
 
-/** A JSON record about audiences. Its field names are part of the public interface. */
+/** A JSON record about audiences. Its field names are public API. */
 export type AudienceRecord = Readonly<Record<string, unknown>>
 
-/** An audience, or a computed trait, in a record. Times are UTC in ISO 8601. */
+/** An audience or computed trait as JSON. Times are ISO 8601 in UTC. */
 export interface AudienceFields extends AudienceRecord {
   readonly key: string
   readonly name: string
@@ -20,7 +20,7 @@ export interface AudienceFields extends AudienceRecord {
   readonly syncedAt: string | null
 }
 
-/** A member in the record of its audience. */
+/** A member as JSON. */
 export interface MemberFields extends AudienceRecord {
   readonly userId: string | null
   readonly anonymousId: string | null
@@ -34,14 +34,14 @@ export function audienceRecord(audience: Audience): AudienceFields {
   return { kind: 'audience', ...audienceFields(audience) }
 }
 
-/** Makes the fields of a member, or of a change of one. */
+/** Makes the fields of a member, or of a change to one. */
 export function memberFields({ identity, value }: MembershipChange): MemberFields {
   const { userId, anonymousId, email } = identity
   const parsed = value === null ? null : (JSON.parse(value) as unknown)
   return { userId, anonymousId, email, value: parsed }
 }
 
-/** Makes the record of a change. The value is null if the member leaves. */
+/** Makes the record of a change; its value is null if the member leaves. */
 export function changeRecord(change: MembershipChange): AudienceRecord {
   return { kind: 'change', ...memberFields(change) }
 }
@@ -62,7 +62,7 @@ export function comparingRecord(members: number): AudienceRecord {
 }
 
 interface Trial {
-  /** If true, nothing was stored or sent. */
+  /** Whether this was a dry run, so that nothing was stored or sent. */
   readonly isDryRun: boolean
 }
 
@@ -97,7 +97,7 @@ function audienceFields(audience: Audience): AudienceFields {
   }
 }
 
-/** Copies the fields one by one, to give them this order. */
+/** Lists the fields one by one, to give them this order. */
 function countFields(counts: SyncCounts): AudienceRecord {
   const { read, rejected, entered, changed, left, unchanged, suppressed } = counts
   return { read, rejected, entered, changed, left, unchanged, suppressed }

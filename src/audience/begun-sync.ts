@@ -15,24 +15,24 @@ import type {
 } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 
-/** The maximum number of members in one transaction or page. */
+/** Maximum number of members per transaction or page. */
 export const partMembersMax = 1_000
 
-/** What syncs and removals need. */
+/** Options that syncs and removals share. */
 export interface SyncMeans {
   readonly store: AudienceStore
   readonly destinations: readonly Destination[]
   readonly listener: SyncListener
   /** How long messageIds are remembered for deduplication. */
   readonly dedupeWindowMs: number
-  /** Called before every part. Resolves with true once the backlog has room; false ends the sync. */
+  /** Called before each part. Resolves to true once the backlog has room, or to false to end the sync. */
   readonly hasRoom: () => Promise<boolean>
   readonly runtime: Runtime
-  /** Ends the sync early. Stored changes stay, and the next sync resumes from there. */
+  /** Ends the sync early. Changes so far stay, and the next sync makes the rest. */
   readonly signal: AbortSignal
 }
 
-/** A running sync. It takes the list in parts, then removes the members that weren't in it. */
+/** A sync in progress: takes a list in parts, then removes the members that weren't in it. */
 export class BegunSync {
   readonly #means: SyncMeans
   readonly #audience: Audience
@@ -44,7 +44,7 @@ export class BegunSync {
     this.#sync = begun.sync
   }
 
-  /** Stores a part of the list, once the backlog has room. */
+  /** Stores part of the list, once the backlog has room. */
   async take(members: readonly Member[]): Promise<TakeResult | { readonly kind: 'ended' }> {
     if (!(await mayGoOn(this.#means))) return { kind: 'ended' }
     const { store, listener } = this.#means
@@ -55,7 +55,7 @@ export class BegunSync {
     return result
   }
 
-  /** Removes the members that weren't in the list. After each part, reports how many have left so far. */
+  /** Removes the members that weren't in the list, in parts. Reports after each how many have left so far. */
   async releaseAll(
     released: (leftSoFar: number) => void,
   ): Promise<'complete' | 'ended' | 'superseded'> {
@@ -85,7 +85,7 @@ export class BegunSync {
     const nowMs = runtime.clock.nowMs()
     const partId = runtime.newId()
     let calls = 0
-    // Ids with the same prefix are adjacent in the index, which makes storing a part twice as fast.
+    // A common prefix makes ids adjacent in the index, so that storing a part is twice as fast.
     const newId = (): string => `${partId}-${calls++}`
     const options = { audience, destinations, nowMs, newId }
     const seenSinceMs = nowMs - dedupeWindowMs
@@ -96,7 +96,7 @@ export class BegunSync {
   }
 }
 
-/** Lets other work run, waits for room in the backlog, and tells whether to continue with the next part. */
+/** Lets other work run, waits for room in the backlog, and returns whether to continue with the next part. */
 export async function mayGoOn({
   hasRoom,
   signal,

@@ -1,4 +1,4 @@
-/** Audiences and computed traits: turns lists of members into identify calls about changes. */
+/** Audiences and computed traits: turns lists of members into identify calls for members that changed. */
 export * from './audience-records.ts'
 export type * from './audience.ts'
 export type { SyncMeans } from './begun-sync.ts'

@@ -3,10 +3,10 @@ import type { MembershipChange } from './audience.ts'
 import type { PlannedStep, ReleaseResult, StepPlan, TakeResult } from './store-port.ts'
 
 /**
- * Makes a step of a sync. The store plans its changes, and writes them with their calls once these are made. If the
- * changes are different by then, because a user was suppressed or erased, it plans again.
+ * Makes a step of a sync. The store first returns the changes to make, then writes them together with their calls. If
+ * the changes are different by then, because a user was suppressed or erased, it starts over.
  *
- * @param step - requests the step with a plan
+ * @param step - requests the step from the store, with a plan
  * @param eventsOf - makes one routed call for each change, in order
  */
 export async function makeStep<Result extends TakeResult | ReleaseResult>(

@@ -16,11 +16,11 @@ import {
 } from '../model/index.ts'
 import type { ComputationClass, Member, MemberIdentity } from './audience.ts'
 
-/** The columns of a CSV, or fields of JSON rows, from which members are read. */
+/** The columns of a CSV, or fields of JSON rows, that contain members. */
 export interface MemberColumns {
-  /** The fields with userIds; `userId`, `user_id` or `id` by default. */
+  /** With userIds; `userId`, `user_id` or `id` by default. */
   readonly userIds: readonly string[]
-  /** The field with the value of a computed trait; `value` by default. */
+  /** With the value of a computed trait; `value` by default. */
   readonly value: string | undefined
 }
 
@@ -34,10 +34,10 @@ const valueColumnDefault = 'value'
 
 const membersOfRowMax = 100
 
-/** The maximum size of the value of a computed trait, as JSON in UTF-8 bytes. */
+/** Maximum size of the value of a computed trait: bytes of JSON in UTF-8. */
 const valueBytesMax = 8 * 1024
 
-/** Reads members from rows. A field may hold several identifiers. Each combination of identifiers is a member. */
+/** Reads members from rows. A field may contain several identifiers; each combination is a member. */
 export class MemberFields {
   readonly #named: readonly string[]
   readonly #userIds: UserIdFields
@@ -52,7 +52,7 @@ export class MemberFields {
     }
   }
 
-  /** Reads the header of a CSV. Throws SettingError if a named column is missing, or if no column holds ids. */
+  /** Reads the header of a CSV. Throws SettingError if a named column is missing, or none is for ids. */
   readHeader(columns: readonly string[]): void {
     if (this.#named.length === 0) {
       checkRecognised('idColumn', [...userIdColumns, ...anonymousIdColumns], columns)
@@ -73,7 +73,7 @@ export class MemberFields {
     return { kind: 'members', members }
   }
 
-  /** Checks the end of the list. Throws SettingError if there were rows, but none had a named column. */
+  /** Call it at the end of the list. Throws SettingError if there were rows, but none had one of the named columns. */
   readEnd(): void {
     this.#userIds.readEnd()
     this.#value?.column.readEnd()
@@ -98,7 +98,7 @@ export class MemberFields {
     }
     const count = lists.reduce((product, { length }) => product * Math.max(length, 1), 1)
     if (count > membersOfRowMax) {
-      const message = `The identifiers in the row make ${count} members; ${membersOfRowMax} are allowed`
+      const message = `The identifiers in the row make ${count} members, but at most ${membersOfRowMax} are allowed`
       return rejected('event_too_large', message)
     }
     return { kind: 'identities', identities: combined(userIds, anonymousIds, emails) }
@@ -159,7 +159,7 @@ function rejected(code: Rejection['code'], message: string): RejectedReading {
   return { kind: 'rejected', code, message }
 }
 
-/** As numbers, longer texts would lose digits, and be slow to check. */
+/** Longer numbers stay texts: they would lose digits, and are slow to check. */
 const numberLengthMax = 32
 
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
@@ -171,7 +171,7 @@ export function cellValue(text: string): JsonValue | undefined {
   return isNumber(text) ? Number(text) : text
 }
 
-/** Whether a text is a number that keeps all its digits. Integers above 2^53 don't. */
+/** Whether a text is a number that JavaScript represents with all its digits, unlike integers above 2^53. */
 function isNumber(text: string): boolean {
   if (text.length > numberLengthMax || !jsonNumber.test(text)) return false
   const number = Number(text)
@@ -181,7 +181,7 @@ function isNumber(text: string): boolean {
   return digitsOf(text) === digitsOf(String(number))
 }
 
-/** Returns the digits of a number, without its sign, point, exponent, and leading and trailing zeros. */
+/** Returns the digits of a number without sign, point, exponent, and leading and trailing zeros. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.toLowerCase().split('e')
   return mantissa.replace(/[^0-9]/g, '').replace(/^0+|0+$/g, '')

@@ -23,7 +23,7 @@ export interface MemberListOptions {
   }
 }
 
-/** Reads the members of a list in parts, holding one part at a time. */
+/** Reads the members in a list, with one part in memory at a time. */
 export class MemberList {
   readonly #groups: AsyncGenerator<readonly TableRow[], void>
   readonly #options: MemberListOptions
@@ -59,7 +59,7 @@ export class MemberList {
     return this.#members.splice(0, partMembersMax)
   }
 
-  /** Rejects the rows of members that contradict earlier rows, each row once. */
+  /** Reports rows that contradict earlier rows as rejected, each row once. */
   rejectContradicted(contradicted: readonly ListedMember[]): void {
     for (const { row, line } of contradicted) {
       if (row === this.#rowContradicted) continue
@@ -70,7 +70,7 @@ export class MemberList {
     }
   }
 
-  /** Stops reading the rows. */
+  /** Stops reading rows. */
   async close(): Promise<void> {
     await this.#groups.return()
   }

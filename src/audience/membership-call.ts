@@ -21,8 +21,8 @@ interface MembershipCallOptions {
 /**
  * Makes the identify call for a change, and routes it to webhooks only.
  *
- * The trait named by the audience's key is true for a member that enters and false for one that leaves. For a
- * computed trait it is the value, or null for a member that leaves. The email is a trait too.
+ * The trait with the audience's key as its name is true for a member that enters, and false for one that leaves. For a
+ * computed trait, it is the value, or null for a member that leaves. The email address is also a trait.
  */
 export function membershipEvent(
   change: MembershipChange,
@@ -75,7 +75,7 @@ const idPrefixes: Readonly<Record<ComputationClass, string>> = { audience: 'aud'
 const idCharacters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const idLength = 27
 
-/** Makes the computationId of a new audience or computed trait: `aud_` or `trt_` and 27 letters and digits. */
+/** Makes a computationId: `aud_` or `trt_`, followed by 27 letters and digits. */
 export function newComputationId(
   computationClass: ComputationClass,
   { random }: Pick<Runtime, 'random'>,

@@ -5,15 +5,15 @@ import type { SyncListener } from './sync-listener.ts'
 import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audience.ts'
 
 interface PreviewOptions extends Omit<SyncOptions, 'store'> {
-  /** Only read. */
+  /** The store with the audience, which is only read. */
   readonly store: AudienceReader
-  /** An empty store to write to instead. The members are copied into it first. */
+  /** An empty store to write to instead, after the members were copied into it. */
   readonly scratch: AudienceStore
 }
 
 /**
- * Reports the effects of a sync without storing or sending anything. Suppressed users count like other users. Returns
- * the result that the sync would have, and throws its errors.
+ * Makes a dry run of a sync: reports and returns the same as the sync would, or throws its errors, without storing or
+ * sending anything. Suppressed users count like other users.
  */
 export async function previewAudience(options: PreviewOptions): Promise<SyncOutcome> {
   const { store, scratch } = options

@@ -3,26 +3,25 @@ import { snakeCase } from 'change-case'
 const keyLengthMax = 255
 
 /**
- * Derives a key from the name of an audience or computed trait: its words in small letters, joined with underscores;
- * undefined if it has no letters or digits. A word ends at a character that is neither a letter of any script nor a
- * digit, and before a capital letter that follows a small letter or a digit: `Order Completed Last 30days` becomes
- * `order_completed_last_30days`. Combining accents are composed first, so that names that look the same give the same
- * key.
+ * Derives a key from the name of an audience or computed trait: its words in lower case, joined with underscores;
+ * undefined without letters or digits. `Order Completed Last 30days` becomes `order_completed_last_30days`. A word ends
+ * at a character that is neither a letter of any script nor a digit, and before a capital letter that follows a small
+ * letter or a digit. Combining accents are composed first, so that names that look the same have the same key.
  */
 export function propertyName(name: string): string | undefined {
-  // Ignore the locale, so that a name gives the same trait everywhere.
+  // Ignore the locale, so that a name has the same key everywhere.
   const property = snakeCase(name.normalize('NFC'), { locale: false })
   return property === '' ? undefined : property
 }
 
 /**
- * Checks a key, and returns the problem as a sentence without a period. `.` and `..` don't work in the path of a URL.
+ * Returns why a key cannot be used, as a sentence without a period. `.` and `..` don't work in the path of a URL.
  */
 export function checkKey(key: string): string | undefined {
   if (key === '') return 'The key is empty'
   if (key.length > keyLengthMax) return `The key has more than ${keyLengthMax} characters`
   if (/[\p{Cc}\p{Cs}]/u.test(key)) return 'The key has control characters'
-  if (key.trim() !== key) return 'The key has blanks around it'
+  if (key.trim() !== key) return 'The key begins or ends with a space'
   if (key === 'email')
     return 'The key cannot be "email": that trait holds the email address of the member'
   return key === '.' || key === '..' ? `The key cannot be "${key}"` : undefined

@@ -11,7 +11,7 @@ interface RemovalPreviewOptions extends Omit<
   RemovalOptions,
   'store' | 'destinations' | 'dedupeWindowMs'
 > {
-  /** Only read. */
+  /** The store with the audience, which is only read. */
   readonly store: AudienceReader
 }
 
@@ -19,15 +19,14 @@ interface RemovalPreviewOptions extends Omit<
  * The result of a removal.
  *
  * - `removed`: all members left, and the audience is deleted
- * - `ended`: the removal ended early. Some members left, and the audience is still there
- * - `superseded`: a sync of the audience began meanwhile, or a different audience now has the key
+ * - `ended`: the removal ended early. Some members may have left, and the audience still exists
+ * - `superseded`: a sync of the audience has begun meanwhile, or a different audience has the key
  */
 export interface RemovalOutcome {
-  /** How the removal ended. */
   readonly kind: 'removed' | 'ended' | 'superseded'
   /** As last stored. */
   readonly audience: Audience
-  /** Number of members that left. */
+  /** How many members left. */
   readonly left: number
 }
 
@@ -48,7 +47,7 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
   return { kind: kind === 'complete' ? 'removed' : kind, audience, left }
 }
 
-/** Reports the members that a removal would remove, without changing anything. */
+/** Makes a dry run of a removal: reports the members that would leave, without changing anything. */
 export async function previewRemoval(options: RemovalPreviewOptions): Promise<RemovalOutcome> {
   const { store, listener } = options
   const audience = await knownAudience(options)

@@ -8,7 +8,7 @@ export interface BeginSyncRequest {
   readonly nowMs: number
 }
 
-/** The answer to a request to begin a sync. */
+/** Whether a sync began. */
 export type BeginSyncResult =
   | {
       readonly kind: 'begun'
@@ -25,25 +25,25 @@ export interface SyncRequest {
   /** From {@link AudienceStore.begin}. */
   readonly sync: number
   readonly nowMs: number
-  /** An event is a duplicate if its messageId was added at or after this moment, in milliseconds since 1970. */
+  /** An event is a duplicate if its messageId was added at this time or later, in milliseconds since 1970. */
   readonly seenSinceMs: number
-  /** The changes that the step is expected to make; none if they are not known yet. */
+  /** The changes that the step is expected to make; empty while they are unknown. */
   readonly plan: StepPlan
 }
 
-/** Changes of a step of a sync, and one routed call for each, in order. */
+/** The expected changes of a step, and one routed call for each, in order. */
 export interface StepPlan {
   readonly changes: readonly MembershipChange[]
   readonly events: readonly NewEvent[]
 }
 
-/** A step would make these changes, which are not those of its plan. Nothing changed. */
+/** The changes that a step would make. They differ from its plan, so nothing was changed. */
 export interface PlannedStep {
   readonly kind: 'planned'
   readonly changes: readonly MembershipChange[]
 }
 
-/** A request to take a part of a sync's list. */
+/** A request to take part of a sync's list. */
 export interface TakeRequest extends SyncRequest {
   readonly members: readonly Member[]
 }
@@ -62,7 +62,7 @@ export type TakeOutcome =
   'entered' | 'changed' | 'unchanged' | 'repeated' | 'contradicted' | 'suppressed'
 
 /**
- * The outcome of part of a list. If a newer sync of the audience has begun, it is `superseded`, and nothing changed.
+ * The outcome of part of a list; `superseded`, without changes, if a newer sync of the audience has begun.
  */
 export type TakeResult =
   | { readonly kind: 'taken'; readonly outcomes: readonly TakeOutcome[] }
@@ -75,11 +75,11 @@ export interface ReleaseRequest extends SyncRequest {
   readonly after: MemberIdentity | null
 }
 
-/** The outcome of a release. If a newer sync of the audience has begun, it is `superseded`, and nothing changed. */
+/** The outcome of a release; `superseded`, without changes, if a newer sync of the audience has begun. */
 export type ReleaseResult =
   | {
       readonly kind: 'released'
-      /** Identifiers that left, except those of users who are still members through another identifier. */
+      /** The users who left, each by the last identity that they had in the audience. */
       readonly left: readonly MemberIdentity[]
       /** The `after` of the next release; null once the sync is complete. */
       readonly next: MemberIdentity | null
@@ -90,7 +90,7 @@ export type ReleaseResult =
 export interface MembersRequest {
   readonly key: string
   readonly limit: number
-  /** Only members after this one, the last of the previous page. */
+  /** Only members after this one: the last on the previous page. */
   readonly after: MemberIdentity | null
 }
 
@@ -98,7 +98,7 @@ export interface MembersRequest {
 export interface AudienceReader {
   /** Lists every audience, ordered by key. */
   list(): Promise<readonly Audience[]>
-  /** Lists members, in an order that is stable within an engine; none if there is no such audience. */
+  /** Lists members in a stable order, which depends on the engine; none if there is no such audience. */
   members(request: MembersRequest): Promise<readonly Member[]>
 }
 
@@ -106,21 +106,21 @@ export interface AudienceReader {
  * Keeps audiences and their members. The rules of the DeliveryStore port apply.
  *
  * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is one
- * transaction that changes members, adds the calls about these changes with their deliveries, and updates the ledger.
- * If a step would make other changes than those of its plan, it only returns them; `makeStep` requests it again.
- * An interrupted sync has sent exactly the changes that it stored, and the next sync resumes from there. Deliveries
- * wait in the lane `first`; the caller wakes the dispatcher.
+ * transaction, which changes members, adds the calls for the changes with their deliveries, and updates the ledger.
+ * If the changes would differ from the plan, a step only returns them, and `makeStep` requests it again. An interrupted
+ * sync has sent exactly the changes that it stored, and the next sync makes the rest. Deliveries wait in the lane
+ * `first`; the caller wakes the dispatcher.
  *
- * Every identifier that enters is reported with a call. Identifiers with the same userId belong to one user.
- * Identifiers without a userId belong to one user if they have the same anonymousId. A user stays a member until the
- * last identifier leaves, and only that identifier is reported with a call. Suppressed users are not reported.
+ * Every member that enters gets a call. Members with the same userId are one user, and so are members without a userId
+ * but with the same anonymousId. A user leaves with the last of these members, and only that one gets a call.
+ * Suppressed users get no calls.
  */
 export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult>
   /** Takes part of a list, all or nothing. */
   take(request: TakeRequest): Promise<TakeResult | PlannedStep>
-  /** Looks at some members, and removes those that weren't in the list of this sync. */
+  /** Checks a page of members, and removes those that weren't in the list of this sync. */
   release(request: ReleaseRequest): Promise<ReleaseResult | PlannedStep>
   /** Deletes an audience with its members, without calls; false if no audience has the key. */
   remove(request: { readonly key: string }): Promise<boolean>

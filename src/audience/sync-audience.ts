@@ -16,9 +16,9 @@ export interface SyncOptions extends SyncMeans {
  * The result of a sync.
  *
  * - `synced`: the members are those of the list
- * - `incomplete`: rows were rejected. No member left, because a rejected row may name any of them
+ * - `incomplete`: rows were rejected, so no member left, because a rejected row may name any of them
  * - `ended`: the sync ended early
- * - `superseded`: a newer sync of the audience began meanwhile
+ * - `superseded`: a newer sync of the audience has begun meanwhile
  * - `taken`: the key already belongs to a different source or class
  */
 export type SyncOutcome =
@@ -30,9 +30,9 @@ export type SyncOutcome =
   | { readonly kind: 'taken'; readonly audience: Audience }
 
 /**
- * Replaces the members of an audience with those of a list, and sends an identify call for each identifier that
- * changes. Uses constant memory. Throws SettingError if the list lacks the named columns: for CSV, before anything is
- * stored; for JSON, at the end of the list, before any member leaves.
+ * Replaces the members of an audience with those in a list, and sends an identify call for each one that changes. Uses
+ * constant memory. Throws SettingError if the list lacks the named columns: for CSV, before anything is stored; for
+ * JSON, at the end of the list, before any member leaves.
  */
 export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
   const { store, audience, listener, runtime } = options
@@ -96,7 +96,7 @@ async function takeAll({
     const result = await sync.take(part.map(({ member }) => member))
     if (result.kind !== 'taken') return result.kind
     for (const outcome of result.outcomes) {
-      // A member that the list repeats counts once.
+      // Count a member that the list repeats only once.
       if (outcome !== 'repeated' && outcome !== 'contradicted') counts[outcome]++
     }
     list.rejectContradicted(part.filter((_, index) => result.outcomes[index] === 'contradicted'))

@@ -1,6 +1,6 @@
 import type { MembershipChange } from './audience.ts'
 
-/** The counts of a sync so far. */
+/** What a sync has done so far. */
 export interface SyncCounts {
   /** Rows that were read. */
   readonly read: number
@@ -18,25 +18,25 @@ export interface SyncCounts {
   readonly suppressed: number
 }
 
-/** A row that cannot be used. */
+/** A row of a list that cannot be used. */
 export interface RejectedRow {
-  /** Its line in the list. */
+  /** Its line in the list, from 1. */
   readonly line: number
-  /** The stable code of the problem. */
+  /** A stable code. */
   readonly code: string
   /** The problem as a sentence without a period. */
   readonly message: string
 }
 
-/** Receives the events of a sync. */
+/** Receives reports from a sync, a removal or a dry run. */
 export interface SyncListener {
-  /** Receives a row that cannot be used. */
+  /** Called with each row that cannot be used. */
   rejected(row: RejectedRow): void
-  /** Receives changes of members once they are stored. */
+  /** Called with changes once they are stored. */
   changed(changes: readonly MembershipChange[]): void
-  /** Receives the number of stored members that a dry run has read so far. */
+  /** Called with the number of stored members that a dry run has read so far. */
   comparing?(members: number): void
-  /** Receives the counts so far. */
+  /** Called with the counts so far. */
   progress(counts: SyncCounts): void
 }
 

@@ -16,7 +16,7 @@ export interface DispatchTarget {
   readonly destination: Destination
   /** The caller closes it. */
   readonly sender: DeliverySender
-  /** {@link defaultRetryPolicy} by default. */
+  /** `defaultRetryPolicy` by default. */
   readonly retryPolicy?: RetryPolicy
   /**
    * Maximum number of requests that this process may have in flight per endpoint; the destination's concurrency by

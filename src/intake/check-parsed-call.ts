@@ -8,8 +8,8 @@ import {
 } from '../model/index.ts'
 
 /**
- * Checks a parsed call like `checkCall`. Also refuses, as `wrong_type`, a call nested too deeply to serialise it
- * again. With a `checkedType`, the call has already passed `checkCall`, so only its nesting is checked.
+ * Checks a parsed call like `checkCall`, and also refuses, as `wrong_type`, one that is nested too deeply to serialise
+ * again. A call with a `checkedType` has already passed `checkCall`, so only its nesting is checked.
  */
 export function checkParsedCall(value: unknown, checkedType?: CallType): CallCheck {
   const check: CallCheck =
@@ -29,7 +29,7 @@ export function checkParsedCall(value: unknown, checkedType?: CallType): CallChe
 /**
  * Whether a value contains an integer that JavaScript cannot represent exactly.
  *
- * @param value - parsed JSON that passed `checkParsedCall`, so that recursion can't overflow the call stack
+ * @param value - parsed JSON that passed `checkParsedCall`, so that recursion can't overflow the stack
  */
 export function hasUnsafeInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)

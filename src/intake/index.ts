@@ -1,4 +1,4 @@
-/** From calls to stored deliveries: check, normalise, route, build the bodies. */
+/** Turns calls into stored deliveries: checks, normalises, routes, builds the bodies. */
 export * from './check-parsed-call.ts'
 export * from './intake.ts'
 export * from './normalise.ts'

@@ -15,7 +15,7 @@ import { deletionEvent, planEvent, type DeletionRequest, type EventPlan } from '
 const shownIdLengthMax = 100
 
 interface IntakeOptions {
-  /** Stores events with their deliveries. Resolves with the outcome of each, in order. */
+  /** Stores events with their deliveries. Resolves with each event's outcome, in order. */
   readonly add: (
     events: readonly NewEvent[],
     traceparent?: string,
@@ -29,20 +29,20 @@ export interface IntakeBatch {
   readonly sourceId: string
   readonly calls: readonly unknown[]
   /**
-   * The types of calls that `checkCall` has already found valid, by index; undefined for all other calls. They are
-   * trusted, so that no call is checked twice. If absent, all calls are checked.
+   * The types of calls that have already passed `checkCall`, by index, so that none is checked twice; undefined for
+   * other calls. If absent, all calls are checked.
    */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
-   * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the
-   * sender's clock counts as correct, and no timestamp is changed.
+   * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the sender's
+   * clock counts as correct, so timestamps are kept.
    */
   readonly sentAt?: string | null
-  /** The trace context to keep with the deliveries, as the value of a `traceparent` header. */
+  /** The trace context to store with the deliveries, as in a `traceparent` header. */
   readonly traceparent?: string | undefined
 }
 
-/** An accepted event with its routing, once the store has answered. */
+/** An accepted event with its routing, and the store's answer. */
 export interface AcceptedEvent extends EventPlan {
   readonly event: AnalyticsEvent
   /** Only `routed` events are delivered. */
@@ -59,16 +59,16 @@ export type IntakeResult =
 export type IntakeOutcome =
   { readonly kind: 'accepted'; readonly index: number; readonly outcome: AddOutcome } | RejectedCall
 
-/** A result before the store has answered. It is completed in place, to avoid making a second object. */
+/** A result before the store has answered. Completed in place, to avoid making a second object. */
 type Draft<Result> = { -readonly [Field in keyof Result]: Result[Field] }
 type PlannedCall = Draft<IntakeResult & { readonly kind: 'accepted' }>
 type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 
-/** Accepts calls: checks, normalises and routes them, builds the bodies, and stores all of it at once. */
+/** Accepts calls: checks, normalises and routes them, builds the bodies, and stores a batch at once. */
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
-  /** The destinations of each known source, so that an event need not look at the others. */
+  /** The destinations of each source, cached so that an event need not go through all. */
   readonly #connected = new Map<string, readonly Destination[]>()
   readonly #runtime: Runtime
   #warnedOfIntegers = false
@@ -80,9 +80,8 @@ export class Intake {
   }
 
   /**
-   * Accepts a batch. A call that cannot be accepted doesn't affect the others.
-   *
-   * @returns the outcome of each call, in order, once the accepted ones are stored
+   * Accepts a batch, and returns the result of each call, in order, once the accepted ones are stored. A rejected call
+   * doesn't affect the others.
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = this.#planBatch(batch)
@@ -90,8 +89,8 @@ export class Intake {
   }
 
   /**
-   * Accepts a batch without keeping its calls and events in memory while the store works. Under load, many batches
-   * wait for the store, and their events take many times the memory of their text.
+   * Like {@link accept}, but doesn't keep calls and events in memory while the store works: under load, many batches
+   * wait for the store, and events take many times the memory of their text.
    */
   async take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = this.#planBatch(batch)
@@ -100,7 +99,7 @@ export class Intake {
     return noteOutcomes(results.map(bareOutcome), adding)
   }
 
-  /** Checks and plans each call; nothing is stored yet. */
+  /** Checks and plans each call, without storing anything yet. */
   #planBatch(batch: IntakeBatch): readonly (PlannedCall | RejectedCall)[] {
     const results: (PlannedCall | RejectedCall)[] = []
     const unreadable: string[] = []
@@ -119,11 +118,7 @@ export class Intake {
     return results
   }
 
-  /**
-   * Accepts a deletion request, and notifies every destination connected to the source.
-   *
-   * @returns the event of the request, once it is stored
-   */
+  /** Accepts a deletion request: stores an event that notifies every destination of the source, and returns it. */
   async acceptDeletion(
     request: DeletionRequest,
     sourceId: string,

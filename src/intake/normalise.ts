@@ -11,23 +11,23 @@ import {
   type JsonValue,
 } from '../model/index.ts'
 
-/** Facts about a call that its own fields don't contain. */
+/** Facts about a call's arrival, which its own fields don't contain. */
 export interface Arrival {
   readonly sourceId: string
   readonly receivedAtMs: number
   /** Makes the id of a call that has none. */
   readonly newId: () => string
   /**
-   * When the call was sent, by the sender's clock; null if the batch doesn't say. If absent, the sender's clock
-   * counts as correct, and no timestamp is changed.
+   * When the batch was sent, by the sender's clock; null if the sender didn't say. If absent, the sender's clock counts
+   * as correct, so timestamps are kept.
    */
   readonly sentAtMs?: number | null
 }
 
-/** An event, and whether its time is a guess. */
+/** A normalised call. */
 export interface Normalised {
   readonly event: AnalyticsEvent
-  /** Whether the call has an unreadable timestamp, so that the event has the time of arrival. */
+  /** Whether the call's timestamp is unreadable, so that the event has the time of arrival instead. */
   readonly timestampUnreadable: boolean
 }
 
@@ -39,8 +39,8 @@ const textFields = ['event', 'name', 'category'] as const
 const objectFields = ['properties', 'traits'] as const
 
 /**
- * Turns a checked call into an event: ids become strings, absent and null fields are dropped, the timestamp is
- * corrected for the error of the sender's clock, and `context.integrations` moves to the top level.
+ * Turns a checked call into an event: ids become strings, null fields are dropped, the timestamp is corrected by the
+ * error of the sender's clock, and `context.integrations` moves to the top level.
  */
 export function normalise(type: CallType, given: JsonObject, arrival: Arrival): Normalised {
   const call = liftIntegrations(given)
@@ -77,13 +77,13 @@ function instantOf(
   return { atMs: arrival.receivedAtMs, unreadable: given !== null }
 }
 
-/** How much later than it was sent a call may seem to happen, because senders round the two times differently. */
+/** How long after it was sent a call may seem to have happened, because senders round the two times differently. */
 const roundingMs = 60_000
 
 /**
- * Returns how far the sender's clock is behind this one. A call's own sentAt is closer to the moment of sending than
- * the batch's, so it takes precedence. If a call was sent before it happened, the two times come from different
- * clocks, and their difference says nothing.
+ * Returns how far the sender's clock is behind this one. A call's own sentAt is more precise than the batch's, so it
+ * takes precedence. If a call was sent before it happened, its two times come from different clocks, so they say
+ * nothing about either.
  */
 function skewMs(call: JsonObject, givenMs: number, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0

@@ -9,15 +9,15 @@ import { route, type RoutingDecision } from '../router/index.ts'
 import { buildWebhookBody } from '../webhook/index.ts'
 import type { Arrival } from './normalise.ts'
 
-/** The plan for an event: the router's decisions, and a delivery for each destination that takes it. */
+/** How an event is routed, and its deliveries. */
 export interface EventPlan {
-  /** One for each destination that was considered. */
+  /** The router's decision for each destination of the source. */
   readonly decisions: readonly RoutingDecision[]
-  /** One for each destination that gets the event, with the exact text to send. */
+  /** A delivery for each destination that takes the event. */
   readonly deliveries: readonly NewDelivery[]
 }
 
-/** Routes an event and builds its bodies. Pure: nothing is stored or sent. */
+/** Routes an event, and builds the bodies of its deliveries. Pure. */
 export function planEvent(event: AnalyticsEvent, destinations: readonly Destination[]): EventPlan {
   const decisions = route(event, destinations)
   const deliveries: NewDelivery[] = []
@@ -37,9 +37,9 @@ export function planEvent(event: AnalyticsEvent, destinations: readonly Destinat
 export interface DeletionRequest {
   /** The user to delete. */
   readonly userId: string
-  /** When the deletion was requested, ISO 8601; the time of arrival if absent or unreadable. */
+  /** When the deletion was requested, in ISO 8601; the time of arrival if absent or unreadable. */
   readonly timestamp?: string | undefined
-  /** Identifies the request, so that a repeated one is a duplicate; a new id if absent. */
+  /** Makes a repeated request a duplicate; a new id if absent. */
   readonly messageId?: string | undefined
 }
 

@@ -9,8 +9,8 @@ export type Identifiers =
   | ({ readonly kind: 'rejected' } & Rejection)
 
 /**
- * Reads a field with an identifier or a list of them. Identifiers may be numbers. Null and empty strings are skipped,
- * and in CSV also blank cells.
+ * Reads a field with an identifier or a list of identifiers, which may be numbers. Skips null and empty strings, and
+ * blank cells of CSV.
  */
 export function readIdentifiers(
   value: JsonValue | undefined,

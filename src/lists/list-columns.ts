@@ -1,11 +1,11 @@
 import { SettingError, nearestName, shortText, type JsonObject } from '../model/index.ts'
 
-/** Maximum number of columns that a message names. */
+/** Maximum number of columns to name in a message. */
 const namedColumnsMax = 20
 
 /**
- * Checks that a list has the required columns, because a mistyped name would read as an empty column. CSV is checked
- * at its header, JSON at the end of the list, because each row has its own fields.
+ * Checks that a list has the required columns, because a mistyped name would look like an empty column. Checks CSV at
+ * the header, but JSON at the end of the list, because each row has its own fields.
  */
 export class ListColumns {
   readonly #setting: string
@@ -13,7 +13,7 @@ export class ListColumns {
   readonly #missing: Set<string>
   #firstRow: readonly string[] | undefined
 
-  /** @param setting - the setting that names the required columns, for messages */
+  /** @param setting - the setting that names the required columns, as messages call it */
   constructor(setting: string, names: readonly string[]) {
     this.#setting = setting
     this.#names = names
@@ -34,7 +34,7 @@ export class ListColumns {
     for (const name of this.#missing) if (Object.hasOwn(row, name)) this.#missing.delete(name)
   }
 
-  /** Checks the end of the list. Throws SettingError if there were rows, and one of the columns is in none of them. */
+  /** Call it at the end of the list. Throws SettingError if there were rows, but none had one of the columns. */
   readEnd(): void {
     const [missing] = this.#missing
     if (missing === undefined || this.#firstRow === undefined) return

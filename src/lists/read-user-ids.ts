@@ -6,8 +6,8 @@ type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
 
 /**
- * Reads a list of users in groups, in any format that {@link readTable} reads. Throws SettingError if the named
- * columns are missing, for JSON at the end of the list, and `cannot_read_file`.
+ * Reads a list of users, a group of rows at a time, in any format that {@link readTable} reads. Throws
+ * `cannot_read_file`, or SettingError for missing columns: for JSON, at the end of the list.
  *
  * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id`
  */

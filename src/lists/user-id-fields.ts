@@ -2,7 +2,7 @@ import type { JsonObject } from '../model/index.ts'
 import { readIdentifiers, type Identifiers } from './identifiers.ts'
 import { ListColumns } from './list-columns.ts'
 
-/** The default columns of userIds. The first one that exists is used. */
+/** The default columns of userIds, most preferred first. */
 export const userIdColumns: readonly string[] = Object.freeze(['userId', 'user_id', 'id'])
 
 /** Reads userIds from the rows of a list. */
@@ -17,7 +17,7 @@ export class UserIdFields {
     this.#columns = new ListColumns('idColumn', named)
   }
 
-  /** Whether the list is CSV, so that all values are strings. False until the header is read. */
+  /** Whether the list is CSV, so that all values are strings; false until its header is read. */
   get isCsv(): boolean {
     return this.#isCsv
   }
@@ -28,7 +28,7 @@ export class UserIdFields {
     this.#columns.readHeader(columns)
   }
 
-  /** Returns the userIds of a row, possibly none. */
+  /** Reads the userIds in a row, possibly none. */
   read(row: JsonObject): Identifiers {
     this.#columns.readRow(row)
     const identifiers: string[] = []
@@ -40,7 +40,7 @@ export class UserIdFields {
     return { kind: 'identifiers', identifiers }
   }
 
-  /** Checks the end of the list. Throws SettingError if there were rows, and one of the named columns is in none. */
+  /** Call it at the end of the list. Throws SettingError if there were rows, but none had one of the named columns. */
   readEnd(): void {
     this.#columns.readEnd()
   }

@@ -1,21 +1,18 @@
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 
-/** Limit on the bytes of webhooks that wait for the store. The batch that reaches it may exceed it. */
+/** Limit on the bytes of webhooks that wait for the store. The last batch may exceed it. */
 const bytesMax = 16 * 1024 * 1024
 
 /** Counts the bytes of webhooks that wait for the store to add them. */
 export class AddingBytes {
   #bytes = 0
 
-  /** Whether the store is so far behind that no more events should be accepted. */
+  /** Whether the store is so far behind that a service should refuse calls. */
   get isFull(): boolean {
     return this.#bytes >= bytesMax
   }
 
-  /**
-   * Adds events, and counts their bytes until the store has answered. Doesn't keep the events in memory for
-   * that long.
-   */
+  /** Adds events, and counts their bytes until the store has answered, without keeping the events in memory. */
   async add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,

@@ -25,27 +25,25 @@ import {
 
 /** Options of a pipeline. */
 export interface PipelineOptions {
-  /** The destinations to which events may be routed. */
   readonly destinations: readonly SendingDestination[]
-  /** Clock, randomness, ids, log and observer. */
   readonly runtime: Runtime
-  /** The store in which deliveries wait. The pipeline closes it. */
+  /** The pipeline closes it. */
   readonly store: DeliveryStore
   /**
-   * Whether the store belongs to this pipeline alone and ends with it; false by default. If so, deliveries
-   * whose endpoints stay down expire, so that the run can end.
+   * Whether the store belongs to this pipeline alone and ends with it; false by default. If so, deliveries whose
+   * endpoints stay down expire, so that {@link Pipeline.idle} can resolve.
    */
   readonly isStoreOwn?: boolean
   /**
-   * The processes that deliver from the store; undefined if no other process may. They share the concurrency of
-   * each endpoint. Nothing is sent until the store has answered the first heartbeat.
+   * The processes that deliver from the store, and share each endpoint's concurrency; undefined if only this one can.
+   * Nothing is sent until the store has answered the first heartbeat.
    */
   readonly processes?: DeliveringProcesses | undefined
-  /** Whether to send deliveries; true by default. If false, they are left to other processes. */
+  /** Whether to send deliveries, or leave them to other processes; true by default. */
   readonly delivers?: boolean
   /** How long to retry a delivery after its first attempt; 4 h by default. */
   readonly retryWindowMs?: number
-  /** How long an endpoint may take to answer; 5 s by default, which is also the maximum. */
+  /** How long an endpoint may take to answer; 5 s by default and at most. */
   readonly deadlineMs?: number
   /** Decides which addresses may be connected to; by default, all may. */
   readonly guard?: AddressGuard
@@ -53,34 +51,31 @@ export interface PipelineOptions {
   readonly retention?: RetentionPolicy
   /** Whether this pipeline purges the store; true by default. */
   readonly purges?: boolean
-  /** Called when a request opens or reuses a connection. */
   readonly connection?: ConnectionListener
-  /** Sends webhooks with a trace context; by default they have none. */
+  /** Sends requests with a trace context; by default, they have none. */
   readonly trace?: TraceRequest | undefined
   /** The threads that send webhooks, which the pipeline closes; this thread by default. */
   readonly senderThreads?: SenderThreads | undefined
-  /** Counts the bytes that wait to be added to the store. */
+  /** Counts the bytes of webhooks that wait for the store. */
   readonly adding?: AddingBytes
-  /** Whether to wait while the store is temporarily unavailable. By default, an outage ends the work. */
+  /** Waits while the store is temporarily unusable. By default, an outage ends all work. */
   readonly outlastsOutages?: boolean
-  /** Called with the error that made the store unusable. Nothing is sent after that. */
+  /** Called with the error that made the store unusable. Nothing is sent afterwards. */
   readonly failed?: (error: unknown) => void
 }
 
-/** How often to look in the store for changes by other processes, such as a manual retry. */
+/** How often to look in the store for deliveries that other processes made due, for example by a manual retry. */
 const lookEveryMs = 1_000
 
 /**
- * The least number of deliveries to keep ready for a destination if no other process uses the store. With 20,
- * the number for a usual concurrency, each claim brought 10, and endpoints waited for claims during every
- * commit.
+ * How many deliveries to keep ready for a destination at least, if no other process uses the store. With 20, which
+ * suit a usual concurrency, each claim brought 10, and endpoints waited for claims during every commit.
  */
 const ownReadyMin = 100
 
 /**
- * The number of rows that one step of a purge deletes in a shared store. It can be high there, because a step
- * locks only the rows it deletes. Each step visits every destination: with 1,000 destinations, a purge in steps
- * of 200 rows takes four times as long.
+ * How many rows one step of a purge deletes in a shared store: many, because it locks only those rows, and each step
+ * visits every destination. With 1,000 destinations, a purge in steps of 200 rows takes four times as long.
  */
 const sharedRowsAtOnce = 2_000
 
@@ -122,8 +117,8 @@ export class Pipeline {
   }
 
   /**
-   * Joins the processes that share the store, sends what is in it, and purges it. A pipeline whose store is its
-   * own has nothing to start. Call it once.
+   * Joins the processes that share the store, sends the deliveries in it, and purges it. Call it once. A pipeline with
+   * its own store needs no start.
    */
   start(): void {
     this.#shares?.start()
@@ -133,14 +128,14 @@ export class Pipeline {
     this.#lookAgain()
   }
 
-  /** The intake, to which calls are given. It is a new one after {@link replaceDestinations}. */
+  /** The intake for calls. {@link replaceDestinations} makes a new one. */
   get intake(): Intake {
     return this.#intake
   }
 
   /**
-   * Replaces the destinations. Requests in flight finish with the old settings. An unchanged endpoint keeps its
-   * connections and its breaker. Deliveries to a removed destination stay in the store.
+   * Replaces the destinations. Requests in flight finish with the old settings. Unchanged endpoints keep their
+   * connections and breakers. Deliveries to removed destinations stay in the store.
    */
   replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
     const { targets, retired } = this.#targets.configure(this.#sending({ destinations, guard }))
@@ -148,7 +143,7 @@ export class Pipeline {
     void this.#dispatcher.reconfigure(targets).then(() => this.#targets.close(retired))
   }
 
-  /** Replaces the retention policy, and purges by it at once. */
+  /** Replaces the retention policy, and applies it at once. */
   replaceRetention(policy: RetentionPolicy): void {
     this.#retention.replacePolicy(policy)
   }
@@ -156,8 +151,8 @@ export class Pipeline {
   /**
    * Stores events whose deliveries are already known, bypassing the intake.
    *
-   * @param traceparent - the trace context to keep with the deliveries
-   * @throws the error with which the store refused them
+   * @param traceparent - the trace context to store with the deliveries
+   * @throws the store's error
    */
   add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
     const { adding } = this.#options
@@ -165,7 +160,7 @@ export class Pipeline {
     return adding.add(events, (each) => this.#dispatcher.add(each, traceparent))
   }
 
-  /** Number of requests to endpoints in flight. */
+  /** Number of requests in flight to all endpoints together. */
   get requests(): number {
     return this.#dispatcher.requests
   }
@@ -175,19 +170,19 @@ export class Pipeline {
     return this.#shares?.hindrance
   }
 
-  /** Whether this process is the first of the live processes that look after the store. */
+  /** Whether this process is the one that reports on the store, of all that share it. */
   get isFirst(): boolean {
     return this.#shares?.isFirst ?? true
   }
 
-  /** Makes the dispatcher look for deliveries that another process may have added to the store. */
+  /** Looks for deliveries that another process may have added to the store. */
   wake(dueTimes?: readonly DueTime[]): void {
     this.#dispatcher.wake(dueTimes)
   }
 
   /**
-   * Resolves once every delivery has ended, or the pipeline was stopped. If the store outlives the pipeline,
-   * doesn't wait for deliveries whose endpoints were down for a whole retry window.
+   * Resolves once every delivery has ended, or the pipeline has stopped. If the store outlives the pipeline, doesn't
+   * wait for deliveries whose endpoints have been down for a whole retry window.
    */
   idle(): Promise<void> {
     return this.#dispatcher.idle()
@@ -199,8 +194,7 @@ export class Pipeline {
   }
 
   /**
-   * Starts no more requests, and aborts those in flight after `graceMs` of real time. Deliveries that were not
-   * sent stay pending.
+   * Starts no more requests, and aborts those in flight after `graceMs` of real time. Unsent deliveries stay pending.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#dispatcher.stop()
@@ -214,7 +208,7 @@ export class Pipeline {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    // Leave only now, when no request is in flight: a different process takes over at once.
+    // Leave only now that no request is in flight, because other processes take over at once.
     await this.#shares?.close()
     await this.#targets.close()
     await this.#options.senderThreads?.close()
@@ -230,7 +224,7 @@ export class Pipeline {
     return new Intake({ add: this.add.bind(this), destinations, runtime })
   }
 
-  /** Leaves out destinations to which nothing is sent. Their deliveries stay in the store. */
+  /** Leaves out destinations that get nothing from this process. Their deliveries stay in the store. */
   #sending({ destinations, guard }: Sending): Sending {
     const { delivers = true } = this.#options
     return { destinations: destinations.filter(({ enabled }) => delivers && enabled), guard }
@@ -248,7 +242,7 @@ export class Pipeline {
     })
   }
 
-  /** Applies the current shares. Connections and breakers stay. */
+  /** Applies the current shares, without affecting connections or breakers. */
   #share(): void {
     const targets = this.#targets.share()
     if (targets !== undefined) void this.#dispatcher.reconfigure(targets)

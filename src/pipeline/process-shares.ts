@@ -24,35 +24,29 @@ import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
  */
 export type SendingHindrance = 'joining' | 'store' | 'clocks'
 
-/** The id under which the processes that look after the store are ranked. No destination has this id. */
+/** Ranks the processes that look after the store, in place of a destination's id. */
 const storeWide = ''
 
-/** How much one of the processes that share a store may send to each endpoint. */
+/** How much this process may send to each endpoint of a destination. */
 export type EndpointShare = Required<Pick<DispatchTarget, 'concurrency' | 'rateShare'>>
 
-/** What {@link ProcessShares} needs. */
+/** Options of {@link ProcessShares}. */
 export interface ProcessSharesOptions {
-  /** The processes that deliver from the same store. */
   readonly processes: DeliveringProcesses
-  /** The destinations that this process sends to now; none if it only accepts events. */
+  /** Returns the destinations that this process sends to now; none if it only accepts events. */
   readonly destinationIds: () => readonly string[]
-  /**
-   * Whether this process looks after the store, by purging it and reporting its metrics. A service does, a
-   * command doesn't.
-   */
+  /** Whether this process purges the store and may report its metrics, like a service but unlike a command. */
   readonly looksAfterStore: boolean
-  /** Clock, ids and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
   /** Called whenever shares may have changed. */
   readonly changed: () => void
-  /** Called with the error that made the store unusable. No more heartbeats are sent after that. */
+  /** Called with the error that made the store unusable. No heartbeats are sent afterwards. */
   readonly failed: (error: unknown) => void
 }
 
-/** The wait before the next heartbeat after one that failed. */
+/** How long to wait after a failed heartbeat. */
 const againMs = 500
 
-/** The log lines for when sending stops and when it resumes. */
 const silences = {
   store: {
     begins: 'sending stops until the store answers: other processes may take over',
@@ -71,16 +65,16 @@ interface Answer {
 }
 
 /**
- * Determines how much this process may send to each endpoint if several processes share a store. The answers to
- * its heartbeats tell how many others send. After {@link placeHoldsMs} without an answer, the process must not
- * send, because others may have taken over. It also must not send while its clock and the store's disagree.
+ * Determines how much this process may send to each endpoint while several processes share a store, from the answers
+ * to its heartbeats. It must not send after {@link placeHoldsMs} without an answer, because others may have taken
+ * over, nor while its clock and the store's disagree.
  */
 export class ProcessShares implements Peers {
   readonly #options: ProcessSharesOptions
   readonly #processId: string
   #answer: Answer | undefined
   #silence: keyof typeof silences | undefined
-  /** Whether the others have made room for this process since it joined. */
+  /** Whether other processes have made room for this one since it joined. */
   #hasJoined = false
   #isFirst = false
   #heartbeating: Promise<void> = Promise.resolve()
@@ -116,8 +110,8 @@ export class ProcessShares implements Peers {
   }
 
   /**
-   * Whether the process may send right now. Compares times instead of waiting for a timer, because timers of a
-   * process that was suspended are late.
+   * Whether this process may send now. Compares times instead of relying on a timer, which is late in a process that
+   * was suspended.
    */
   get maySend(): boolean {
     return this.#answer !== undefined && this.#answer.elapsedMs() < placeHoldsMs
@@ -131,16 +125,15 @@ export class ProcessShares implements Peers {
   }
 
   /**
-   * Whether this process is the first of those that look after the store. Only the first one reports on it.
-   * Keeps its value until the store answers otherwise.
+   * Whether this process is the first of those that look after the store, and so reports its metrics. Keeps its value
+   * until the store answers differently.
    */
   get isFirst(): boolean {
     return this.#isFirst
   }
 
   /**
-   * Leaves the other processes, so that they can take over at once. Call it when no requests are in flight.
-   * Idempotent.
+   * Tells the other processes to take over at once. Call it when no request is in flight. Idempotent.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -160,7 +153,7 @@ export class ProcessShares implements Peers {
     try {
       await processes.leave({ processId: this.#processId })
     } catch (error) {
-      // The others notice a little later anyway that this process is gone.
+      // Without heartbeats, other processes notice a little later that this one is gone.
       runtime.log.debug('cannot announce that this process is stopping', {
         error: messageOf(error),
       })
@@ -191,8 +184,7 @@ export class ProcessShares implements Peers {
     const answered = await processes.heartbeat({ processId: this.#processId, destinationIds })
     const places = new Map(answered.map((place) => [place.destinationId, place]))
     this.#isFirst = places.get(storeWide)?.rank === 0
-    // Once joined, stay joined: a destination that is configured later doesn't make this process a newcomer
-    // again.
+    // Stay joined, even if a destination is added later where other processes have not made room yet.
     this.#hasJoined ||= answered.every(hasRoom)
     this.#answer = { places, elapsedMs }
     if (this.#closed !== undefined) return
@@ -230,8 +222,8 @@ export class ProcessShares implements Peers {
 }
 
 /**
- * Whether a process may use its share of a destination: it is alone there, or has been a member for so long that
- * all others know it.
+ * Whether a process may use its share at a destination: it is alone there, or has been a member for so long that all
+ * others know it.
  */
 function hasRoom({ destinationId, processes, memberMs }: ProcessPlace): boolean {
   if (destinationId === storeWide) return true

@@ -29,11 +29,9 @@ export interface SendingDestination extends Destination {
   readonly compose?: ComposeRequest | undefined
 }
 
-/** Called with whether a request opened a connection or reused one. */
+/** Called for each request, with whether it opens a connection or reuses one. */
 export type ConnectionListener = (use: {
-  /** The destination. */
   readonly destinationId: string
-  /** Whether the connection was opened for this request or is left from an earlier one. */
   readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
 }) => void
 
@@ -50,31 +48,25 @@ export type TraceRequest = (
   post: (traceparent: string | undefined) => Promise<RequestOutcome>,
 ) => Promise<RequestOutcome>
 
-/** Settings that all targets share. */
+/** Options of {@link Targets}; see `PipelineOptions`. */
 export interface TargetsOptions {
-  /** Clock, randomness and log, for senders. */
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>
-  /** How long to retry a delivery after its first attempt; 4 h by default. */
   readonly retryWindowMs?: number | undefined
-  /** How long an endpoint may take to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number | undefined
-  /** Called when a request opens or reuses a connection. */
   readonly connection?: ConnectionListener | undefined
-  /** Sends requests with a trace context; by default they have none. */
   readonly trace?: TraceRequest | undefined
-  /** The threads that send webhooks; this thread by default. */
   readonly senderThreads?: SenderThreads | undefined
-  /** Returns this process's share of the requests to each endpoint; by default, it sends them all. */
+  /** Returns how much this process may send to each endpoint; by default, everything. */
   readonly shareOf?: ((destination: Destination) => EndpointShare) | undefined
 }
 
-/** Destinations, and the guard that decides which addresses may be connected to. Without a guard, all may. */
+/** The destinations to send to. Without a guard, any address may be connected to. */
 export interface Sending {
   readonly destinations: readonly SendingDestination[]
   readonly guard?: AddressGuard | undefined
 }
 
-/** The targets for a dispatcher, and the senders that no target uses any more. */
+/** The targets for a dispatcher, and the senders that no target uses any longer. */
 export interface ConfiguredTargets {
   readonly targets: readonly DispatchTarget[]
   readonly retired: readonly Sender[]
@@ -86,7 +78,7 @@ interface Target extends DispatchTarget {
   readonly guard: AddressGuard | undefined
 }
 
-/** Keeps a sender for each destination. Its connections stay open while the destination doesn't change. */
+/** Keeps a sender for each destination, and its connections open while the destination doesn't change. */
 export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<Sender>()
@@ -99,10 +91,8 @@ export class Targets {
   }
 
   /**
-   * Replaces the destinations. A target keeps its sender if nothing changes that the sender depends on.
-   *
-   * @returns the targets, and the senders that are no longer used: {@link close} them once the dispatcher has
-   * the new targets
+   * Replaces the destinations. A target keeps its sender if nothing changes that the sender depends on. {@link close}
+   * the retired senders once the dispatcher no longer uses them.
    */
   configure({ destinations, guard }: Sending): ConfiguredTargets {
     const before = new Map(this.#targets.map((target) => [target.destination.id, target]))
@@ -121,7 +111,7 @@ export class Targets {
     return { targets: this.#shared(), retired }
   }
 
-  /** Returns the targets with their current shares; undefined if no share has changed. */
+  /** Returns the targets with their current shares; undefined if none has changed. */
   share(): readonly DispatchTarget[] | undefined {
     const shares = this.#currentShares()
     if (isDeepStrictEqual(shares, this.#shares)) return undefined
@@ -134,7 +124,7 @@ export class Targets {
     return this.#targets.map(({ destination }) => destination.id)
   }
 
-  /** Closes the connections of some senders, or of all, without waiting for requests in flight. */
+  /** Closes connections, by default of all senders, without waiting for requests in flight. */
   async close(senders: readonly Sender[] = [...this.#senders]): Promise<void> {
     for (const sender of senders) this.#senders.delete(sender)
     await Promise.all(senders.map((sender) => sender.close()))
@@ -195,7 +185,7 @@ function traced({
   }
 }
 
-/** Tells whether a target's sender serves a destination too, because nothing differs that it uses. */
+/** Tells whether a target can keep its sender, because nothing changes that the sender uses. */
 function isSentAlike(target: Target | undefined, next: SendingDestination): target is Target {
   if (target === undefined) return false
   return isDeepStrictEqual(usedBySender(target.destination), usedBySender(next))

@@ -7,7 +7,7 @@ import type { RegulationStore } from './store-port.ts'
 export interface EraseArchivesRequest {
   readonly sourceIds: readonly string[] | null
   readonly userIds: readonly string[]
-  /** The moment, in milliseconds since 1970, up to which accepted events are erased. */
+  /** Erase events that were accepted up to this time, in milliseconds since 1970. */
   readonly untilMs: number
   /** Cancels the erasure. The call rejects, and {@link ArchiveErasures} tries again later. */
   readonly signal: AbortSignal
@@ -19,12 +19,12 @@ export interface ErasedArchives extends ArchiveErasure {
   readonly archiveIds?: readonly string[] | undefined
 }
 
-/** What erasing from archives needs. */
+/** Options of {@link ArchiveErasures}. */
 export interface ArchiveErasuresOptions {
   readonly store: Pick<RegulationStore, 'find' | 'noteArchive'>
-  /** Erases users from the archives. Called only after the previous call has ended. */
+  /** Erases users from the archives. Never called concurrently. */
   readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ErasedArchives>
-  /** Ends replays; resolves once none is running. No replay may start until `holdsArchives` is false again. */
+  /** Ends replays, and resolves once none is running. None may start until `Regulations.holdsArchives` is false. */
   readonly endReplays?: () => Promise<void>
   readonly runtime: Runtime
 }
@@ -34,7 +34,7 @@ export class ArchiveErasures {
   readonly #options: ArchiveErasuresOptions
   /** Regulations whose users may still be in archives. While there are any, replays must not run. */
   readonly #left = new Set<string>()
-  /** Unfinished regulations whose users are already erased from archives. */
+  /** Unfinished regulations whose users are already erased from the archives. */
   readonly #done = new Set<string>()
   /** Results of erasures, until they are stored. */
   readonly #erased = new Map<string, ErasedArchives>()
@@ -43,12 +43,12 @@ export class ArchiveErasures {
     this.#options = options
   }
 
-  /** Whether archives may still have events of a regulation's users. */
+  /** Whether archives may still contain events of any regulation's users. */
   get isAnyLeft(): boolean {
     return this.#left.size > 0
   }
 
-  /** Records that archives may have events of a regulation's users. */
+  /** Records that archives may contain events of a regulation's users. */
   add(id: string): void {
     this.#left.add(id)
     this.#done.delete(id)
@@ -65,12 +65,12 @@ export class ArchiveErasures {
     this.#erased.delete(id)
   }
 
-  /** Forgets the regulations that another process has finished. */
+  /** Forgets regulations that another process has finished. */
   forgetAllBut(isUnfinished: (id: string) => boolean): void {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
   }
 
-  /** Erases the users of a regulation, unless that is already done. Throws an error of the archive or the store. */
+  /** Erases the users of a regulation, unless they already are. Throws errors of the archive or the store. */
   async erase(id: string, signal: AbortSignal): Promise<void> {
     if (this.#done.has(id)) return
     const { store, runtime, endReplays, eraseArchives } = this.#options
@@ -82,7 +82,7 @@ export class ArchiveErasures {
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
-      // If another process stored this regulation, a replay may still be running here.
+      // A replay may still be running here, if another process has stored this regulation.
       await endReplays?.()
       const erased =
         this.#erased.get(id) ?? (await eraseArchives({ sourceIds, userIds, untilMs, signal }))
@@ -93,7 +93,7 @@ export class ArchiveErasures {
       const { problems } = archive
       if (problems.length > 0) {
         const fields = { regulation: id, problems: problems.length, first: problems[0] }
-        runtime.log.warn('archives could not be erased completely', fields)
+        runtime.log.warn('some events could not be erased from archives', fields)
       }
     }
     this.#done.add(id)

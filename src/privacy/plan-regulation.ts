@@ -20,11 +20,11 @@ export interface RegulationRequest {
   readonly sourceIds: readonly string[] | null
 }
 
-/** What planning a regulation needs. */
+/** Options of {@link planRegulation}. */
 export interface RegulationPlanOptions extends RegulationRequest {
   readonly sources: readonly { readonly id: string }[]
   readonly destinations: readonly Destination[]
-  /** When the request arrived, in milliseconds since 1970; the timestamp of the notifications. */
+  /** The time of the request and its notifications, in milliseconds since 1970. */
   readonly nowMs: number
   /** Makes the UUID from which the regulation's id is derived. */
   readonly newId: () => string
@@ -37,13 +37,13 @@ export interface PlannedRegulation {
   readonly notifications: readonly NewEvent[]
 }
 
-/** The answer to a request with a source that does not exist. */
+/** Says that a request names a source that does not exist. */
 export interface UnknownSource {
   readonly kind: 'unknown_source'
   readonly knownIds: readonly string[]
 }
 
-/** A plan, or the reason for a refusal. */
+/** A plan, or why the request is refused. */
 export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | UnknownSource
 
 /**
@@ -68,7 +68,6 @@ export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   return { kind: 'planned', regulation, notifications }
 }
 
-/** @param users - number of distinct ids */
 function checkUsers(userIds: readonly string[], users: number): void {
   const { usersMax, userIdLengthMax } = regulationLimits
   if (users === 0) {
@@ -85,7 +84,7 @@ function checkUsers(userIds: readonly string[], users: number): void {
   }
 }
 
-/** Makes the notifications user by user, so that no source has to wait for the others. */
+/** Makes the notifications user by user, so that no source waits for all notifications of the others. */
 function notificationsOf(
   { id, userIds, sourceIds }: NewRegulation,
   { sources, destinations, nowMs }: RegulationPlanOptions,
@@ -110,10 +109,10 @@ function notificationsOf(
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const idDigits = 27
-/** The number of bytes that 27 digits in base 62 can express. */
+/** Number of bytes that 27 digits in base 62 can express. */
 const idBytes = 20
 
-/** Makes an id in the same format as Segment's: `reg_` and 27 letters and digits. */
+/** Makes an id in Segment's format: `reg_`, followed by 27 letters and digits. */
 function regulationId(unique: string): string {
   const hash = createHash('sha256').update(unique).digest('hex')
   let rest = BigInt(`0x${hash.slice(0, idBytes * 2)}`)

@@ -2,10 +2,10 @@ import { isoOrNull } from '../delivery/index.ts'
 import type { NotificationStream, OverallStatus, Regulation } from './regulation.ts'
 import { overallStatus, streamStatus } from './status.ts'
 
-/** A JSON record about regulations. Its field names are part of the public interface. */
+/** A JSON record about regulations. Its field names are public API. */
 export type RegulationRecord = Readonly<Record<string, unknown>>
 
-/** A regulation in a record. Times are UTC in ISO 8601. */
+/** A regulation as JSON. Times are ISO 8601 in UTC. */
 export interface RegulationFields extends RegulationRecord {
   readonly id: string
   readonly regulationType: Regulation['type']
@@ -19,7 +19,7 @@ export interface RegulationFields extends RegulationRecord {
   readonly erased: Regulation['erased']
   /** Counts of what was erased from archives. */
   readonly archive: Regulation['archive']
-  /** The names of other processes' archives that may still contain events of its users. */
+  /** Names of other processes' archives that may still contain events of its users. */
   readonly archivesLeft: readonly string[]
   /** The notifications from each source to each destination. */
   readonly streamStatus: readonly SourceStatus[]
@@ -57,7 +57,7 @@ export function regulationRecord(regulation: Regulation): WholeRegulationFields 
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }
 
-/** Makes the record of a regulation in a list, with the number of users instead of their ids. */
+/** Makes the record of a regulation for a list, with the number of users instead of their ids. */
 export function listedRegulationRecord(regulation: Regulation): ListedRegulationFields {
   return recordWith({ subjects: regulation.userIds.length }, regulation)
 }
@@ -84,7 +84,7 @@ function recordWith<Subjects extends RegulationRecord>(
   }
 }
 
-/** Groups streams by source, keeping their order. */
+/** Groups streams by source, and keeps their order. */
 function streamFields(streams: readonly NotificationStream[]): readonly SourceStatus[] {
   const bySource = new Map<string, DestinationStatus[]>()
   for (const stream of streams) {

@@ -4,17 +4,17 @@ import type { KeptArchive, SharedRegulations, UnfinishedRegulation } from './sto
 
 interface RegulationWatchOptions {
   readonly shared: SharedRegulations
-  /** The archives in this process's configuration. */
+  /** Returns the archives in this process's configuration. */
   readonly archives: () => Promise<readonly KeptArchive[]>
-  /** Called after each look with all unfinished regulations. */
+  /** Called with all unfinished regulations, after each query. */
   readonly found: (regulations: readonly UnfinishedRegulation[]) => void
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** How often to ask the store for regulations that other processes stored or left unfinished. */
+/** How often to ask the store for unfinished regulations, which other processes may have stored or left. */
 export const watchEveryMs = 5_000
 
-/** Watches a shared store for regulations of other processes, and registers this process's archives in it. */
+/** Watches a shared store for regulations from other processes, and registers this process's archives in it. */
 export class RegulationWatch {
   readonly #options: RegulationWatchOptions
   #registered = ''
@@ -45,7 +45,7 @@ export class RegulationWatch {
     if (!this.#isClosed) this.#options.found(found)
   }
 
-  /** Looks now and then periodically, even after the store failed to answer. Call it once. */
+  /** Looks at once and then periodically, even if the store fails to answer. Call it once. */
   start(): void {
     this.#looking = this.#lookAgain()
   }

@@ -2,13 +2,12 @@ import type { RegulationType } from '../model/index.ts'
 
 /** A regulation before it is stored. */
 export interface NewRegulation {
-  /** The id of the regulation. */
   readonly id: string
-  /** The type, which decides what is erased, suppressed and notified. */
+  /** Decides what is erased and suppressed, and whether destinations are notified. */
   readonly type: RegulationType
   /** Without duplicates. */
   readonly userIds: readonly string[]
-  /** The sources it applies to; null for all, including sources that are added later. */
+  /** The affected sources; null for all, including sources that are added later. */
   readonly sourceIds: readonly string[] | null
 }
 
@@ -16,9 +15,9 @@ export interface NewRegulation {
 export interface ErasedCounts {
   /** Pending deliveries that became `failed` with the reason `erased`. */
   readonly pending: number
-  /** Ended deliveries whose bodies and answers were removed. */
+  /** Ended deliveries that lost their bodies and answers. */
   readonly settled: number
-  /** Memberships in audiences and values of computed traits. */
+  /** Members of audiences and computed traits. */
   readonly members: number
 }
 
@@ -27,7 +26,7 @@ export interface ArchiveErasure {
   readonly events: number
   /** Files that were rewritten or removed. */
   readonly files: number
-  /** Messages about files that could not be read or written and may still contain events of the users. */
+  /** Messages about files that may still contain events of the users, because they could not be read or written. */
   readonly problems: readonly string[]
 }
 
@@ -47,15 +46,14 @@ export interface Regulation extends NewRegulation {
   readonly createdAtMs: number
   /** When it finished, in milliseconds since 1970; null until then. */
   readonly finishedAtMs: number | null
-  /** Whether its users are erased from the store. Its notifications may still be pending. */
+  /** Whether its users are erased from the store, although notifications may still be pending. */
   readonly isStoreErased: boolean
   /** Counts of what was erased from the store so far. */
   readonly erased: ErasedCounts
-  /** What was erased from archives; null until then. */
+  /** Counts of what was erased from archives so far; null if nothing was done yet. */
   readonly archive: ArchiveErasure | null
-  /** Names of other processes' archives from which its users are not erased yet; none by default. */
+  /** Names of other processes' archives that may still contain events of its users; none by default. */
   readonly archivesLeft?: readonly string[] | undefined
-  /** Its notifications, by source and destination. */
   readonly streams: readonly NotificationStream[]
 }
 

@@ -21,41 +21,41 @@ import type {
   UnfinishedRegulation,
 } from './store-port.ts'
 
-/** What {@link Regulations} needs. */
+/** Options of {@link Regulations}. */
 export interface RegulationsOptions extends Pick<
   ArchiveErasuresOptions,
   'eraseArchives' | 'endReplays'
 > {
   readonly store: RegulationStore
-  /** The sources, and the destinations that can be notified. */
+  /** Returns the current sources, and the destinations that can be notified. */
   readonly configuration: () => {
     readonly sources: readonly { readonly id: string }[]
     readonly destinations: readonly Destination[]
   }
-  /** Whether this process carries out regulations (the default), or only erases from its own archives. */
+  /** Whether this process carries out regulations completely, or only in its own archives; true by default. */
   readonly erasesStore?: boolean
-  /** Wakes the dispatcher after notifications were stored. */
+  /** Called after notifications were stored, to wake the dispatcher. */
   readonly wake: () => void
   readonly runtime: Runtime
 }
 
-/** The result of a request for a regulation: the new regulation, or the unknown source that it named. */
+/** The new regulation, or an unknown source that the request names. */
 export type CreateRegulationOutcome =
   { readonly kind: 'created'; readonly regulation: Regulation } | UnknownSource
 
-/** How often to retry regulations that wait for deliveries or for the store. */
+/** How often to retry regulations that wait for deliveries or the store. */
 const lookEveryMs = 1_000
-/** Maximum number of rows per step, low so that deliveries hardly have to wait. */
+/** Maximum number of rows per step: few, so that deliveries hardly wait. */
 const rowsAtOnceMax = 1_000
 /** Maximum number of regulations that share a rewrite of the store's files. */
 const regulationsPerRewriteMax = 100
-/** Number of regulations read at a time, low because each may name thousands of users. */
+/** Number of regulations to read at a time: few, because each may name thousands of users. */
 const unfinishedAtOnce = 20
 
 /**
- * Carries out regulations one after the other, in small steps with turns of the event loop in between. A
- * regulation that waits for leased deliveries is tried again every second, and others go first. If only traces
- * in the store's files are left to remove, several regulations share one rewrite of the files.
+ * Carries out regulations one after the other, in small steps with turns of the event loop in between. A regulation
+ * that waits for leased deliveries lets others go first, and is tried again every second. Once only traces in the
+ * store's files are left, several regulations share one rewrite of the files.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
@@ -64,13 +64,13 @@ export class Regulations implements RegulationReader {
   readonly #due: string[] = []
   /** Regulations that wait for leased deliveries. */
   readonly #waiting = new Set<string>()
-  /** Regulations that are erased except for traces in the store's files. */
+  /** Regulations whose users are erased except for traces in the store's files. */
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
   readonly #archives: ArchiveErasures
-  /** Regulations that `found` received. It receives them again as long as they are unfinished. */
+  /** Regulations from `found`, which need no retry here: `found` receives them until they are finished. */
   readonly #found = new Set<string>()
-  /** Regulations that failed. They are tried again after the next start. */
+  /** Regulations that failed. They are retried after a restart. */
   readonly #failed = new Set<string>()
   #idle: (() => void)[] = []
   #work: Promise<void> | undefined
@@ -82,7 +82,7 @@ export class Regulations implements RegulationReader {
     this.#archives = new ArchiveErasures(options)
   }
 
-  /** Resumes unfinished regulations. */
+  /** Resumes the unfinished regulations in a store that only this process uses. */
   async start(): Promise<void> {
     const ids: string[] = []
     const limit = unfinishedAtOnce
@@ -97,7 +97,7 @@ export class Regulations implements RegulationReader {
     this.#take(ids.reverse())
   }
 
-  /** Resumes unfinished regulations of any process that shares the store. Call it every few seconds. */
+  /** Resumes unfinished regulations in a shared store. Call it every few seconds with all of them. */
   found(regulations: readonly UnfinishedRegulation[]): void {
     const { erasesStore = true } = this.#options
     const unfinished = new Set(regulations.map(({ id }) => id))
@@ -112,7 +112,7 @@ export class Regulations implements RegulationReader {
     this.#take(ids)
   }
 
-  /** Stores a regulation with its notifications, and begins to carry it out. Throws SettingError for invalid users. */
+  /** Stores a regulation with its notifications, and starts to carry it out. Throws SettingError for invalid users. */
   async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
     const { configuration, wake, runtime } = this.#options
     const { clock, newId } = runtime
@@ -130,7 +130,7 @@ export class Regulations implements RegulationReader {
     return { kind: 'created', regulation: created }
   }
 
-  /** Whether a regulation still has to erase users from archives. */
+  /** Whether any regulation must still erase users from archives, so that no replay may run. */
   get holdsArchives(): boolean {
     return this.#archives.isAnyLeft
   }
@@ -145,14 +145,14 @@ export class Regulations implements RegulationReader {
     return this.#options.store.list(request)
   }
 
-  /** Tries waiting regulations now. Resolves once every unfinished regulation waits for something, or on `close`. */
+  /** Retries waiting regulations now. Resolves once every unfinished regulation waits for something, or on `close`. */
   async idle(): Promise<void> {
     this.#lookAgain()
     if (this.#isClosed || (this.#work === undefined && !this.#hasWork)) return
     await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  /** Stops after the current step. Unfinished regulations stay in the store. Idempotent. */
+  /** Stops after the current step. Unfinished regulations stay in the store, to be resumed. Idempotent. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('Regulations are no longer carried out'))
     this.#look?.cancel()
@@ -165,7 +165,7 @@ export class Regulations implements RegulationReader {
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
-        // End replays before storing the regulation, which does not cover events that a replay adds later.
+        // End replays first, because the regulation does not cover events that a replay adds after it is stored.
         this.#archives.add(id)
         await endReplays?.()
       }
@@ -232,7 +232,7 @@ export class Regulations implements RegulationReader {
     return 'done'
   }
 
-  /** Removes traces from the store's files. The first regulation causes the rewrite, which serves the others too. */
+  /** Removes traces from the store's files: the first regulation causes a rewrite, which the others share. */
   async #rewriteFiles(): Promise<'done' | 'later'> {
     for (const id of [...this.#withTraces]) {
       if (this.#isClosed || this.#heldUpMs > 0) break
@@ -243,7 +243,7 @@ export class Regulations implements RegulationReader {
 
   #rest(): void {
     if (this.#isClosed) return
-    // A regulation arrived in the meantime.
+    // A regulation has arrived meanwhile.
     if (this.#hasWork && !this.#isStoreOut) {
       this.#begin()
       return
@@ -320,10 +320,10 @@ export class Regulations implements RegulationReader {
     const isFound = this.#found.delete(id)
     if (left === 'nothing') {
       const regulation = await store.find({ id })
-      // The watch finds the regulation again once the last archive is erased.
+      // `RegulationWatch` finds the regulation again once the last archive is erased.
       if (isAwaitingArchives(regulation)) return
       this.#archives.forget(id)
-      // A different process may already have finished it.
+      // Another process may already have finished it.
       if (regulation?.finishedAtMs !== null) return
       const nowMs = runtime.clock.nowMs()
       if (await store.finish({ id, nowMs })) {
@@ -357,7 +357,7 @@ function isAwaitingArchives(regulation: Regulation | undefined): boolean {
   return (regulation?.archivesLeft?.length ?? 0) > 0
 }
 
-/** Logs that a regulation was created, without its users. */
+/** Logs that a regulation was created, without the ids of its users. */
 function logCreated(log: Log, { regulation, notifications }: PlannedRegulation): void {
   const { id, type, userIds, sourceIds } = regulation
   log.info('a regulation was created', {

@@ -1,4 +1,4 @@
-/** The first and the longest wait after a failed rewrite. The wait doubles after each failure. */
+/** The first and the longest wait after a failed rewrite; doubles after each failure. */
 const [firstWaitMs, longestWaitMs] = [1_000, 600_000]
 
 /** Backs off after a failed rewrite of files, such as on a full disk. */
@@ -12,7 +12,7 @@ export class RewriteHold {
     return Math.max(this.#untilMs - nowMs, 0)
   }
 
-  /** Records a failure. Returns true if it should be logged, which is at most once every ten minutes. */
+  /** Records a failure. Returns whether to log it: at most once every ten minutes. */
   failed(nowMs: number): boolean {
     this.#waitMs = Math.min(Math.max(this.#waitMs * 2, firstWaitMs), longestWaitMs)
     this.#untilMs = nowMs + this.#waitMs

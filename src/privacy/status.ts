@@ -14,8 +14,8 @@ type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'fa
  * | `PARTIAL_SUCCESS` | some notifications failed or expired, or an archive could not be read or written |
  * | `FINISHED` | otherwise, such as for a regulation that only suppresses |
  *
- * A finished regulation stays finished, even if its notifications are retried manually. It runs again only if an
- * archive comes back that was released.
+ * A finished regulation stays finished, even if its notifications are retried manually. It runs again only if a
+ * released archive comes back.
  */
 export function overallStatus(regulation: Regulation): OverallStatus {
   const { finishedAtMs, archivesLeft = [] } = regulation

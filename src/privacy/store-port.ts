@@ -13,13 +13,13 @@ export interface CreateRegulationRequest {
 export interface EraseRequest {
   readonly id: string
   readonly nowMs: number
-  /** The maximum number of rows to look at, so that other work waits only briefly. */
+  /** Maximum number of rows to check, so that other work waits only briefly. */
   readonly rowsMax: number
-  /** If true, returns `traces` instead of rewriting files, so that one rewrite serves several regulations. */
+  /** Returns `traces` instead of rewriting files, so that several regulations can share a rewrite; false by default. */
   readonly leavesTraces?: boolean | undefined
 }
 
-/** The result if the store's files can't be rewritten now, for example on a full disk. Try again much later. */
+/** Says that the store's files can't be rewritten now, for example on a full disk. Try again much later. */
 export interface HeldUpErasure {
   readonly kind: 'held_up'
   /** What failed, and why. */
@@ -29,11 +29,11 @@ export interface HeldUpErasure {
 }
 
 /**
- * The work that is left of an erasure.
+ * What is left of an erasure.
  *
  * - `more`: there are more rows
- * - `waiting`: only leased deliveries and pending notifications are left. Try again later
- * - `traces`: only traces in files are left, because `leavesTraces` was set
+ * - `waiting`: the rest waits for leased deliveries or pending notifications. Try again later
+ * - `traces`: traces in files are left, because `leavesTraces` was set
  * - `nothing`: the erasure is complete, or there is no such regulation
  */
 export type EraseResult = 'more' | 'waiting' | 'traces' | 'nothing' | HeldUpErasure
@@ -56,7 +56,7 @@ export interface FinishRequest {
 /** A request for a page of regulations. */
 export interface RegulationsRequest {
   readonly limit: number
-  /** Only regulations older than this one, the last of the previous page. */
+  /** Only regulations older than this one: the last on the previous page. */
   readonly beforeId?: string | undefined
   readonly unfinished?: boolean | undefined
 }
@@ -72,44 +72,44 @@ export interface RegulationReader {
 /**
  * Keeps deletion requests and suppressed users. The rules of the DeliveryStore port apply.
  *
- * `add` of the DeliveryStore drops the calls of suppressed users, with the outcome `suppressed`. A call is dropped if
- * its userId, or the previousId of an alias, is suppressed for its source or for all sources. The source of a replay,
+ * `DeliveryStore.add` drops the calls of suppressed users, with the outcome `suppressed`: those whose userId, or
+ * previousId in an alias, is suppressed for their source or for all sources. The source of a replay,
  * `<source>/<anything>`, counts as `<source>`. Events of type `delete` are never suppressed.
  */
 export interface RegulationStore extends RegulationReader {
   /**
-   * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing.
-   * `UNSUPPRESS` for all sources lifts every suppression of the users. For some sources, it lifts the
-   * suppressions of those sources; a suppression for all sources stays.
+   * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing. `UNSUPPRESS`
+   * lifts every suppression of the users or, if it names sources, only those for these sources; a suppression for all
+   * sources then stays.
    */
   create(request: CreateRegulationRequest): Promise<void>
   /**
-   * Takes one step in erasing the events of a regulation's users (userId, or previousId of an alias). Only
-   * events of its sources that were accepted before it are erased.
+   * Takes one step in erasing a regulation's users from the store: all events from its sources with one of these users
+   * as userId, or as previousId in an alias, that were accepted before it.
    *
-   * - A pending delivery becomes `failed` with the reason `erased`. A leased delivery is left until its lease
-   *   ends, because a request in flight can't be taken back.
-   * - A delivery loses its body, its userId, the endpoints' answers, and its messageId if that contains the
-   *   userId. The rest stays, so that the ledger balances.
+   * - Pending deliveries become `failed` with the reason `erased`; leased ones only after their lease ends, because a
+   *   request in flight can't be recalled.
+   * - Deliveries lose their body, userId, endpoints' answers, and the messageId if that contains the userId. The rest
+   *   stays, so that the ledger balances.
    * - The users leave the audiences of its sources, without calls to destinations.
    * - The regulation's own notifications are erased once they are delivered.
    *
    * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries can't be retried
-   * manually. If an engine keeps files, no trace of the users is left in them, except for the regulation
-   * itself, suppressions, and notifications that are not delivered.
+   * manually. If an engine keeps files, no trace of the users is left in them, except in the regulation itself,
+   * suppressions, and undelivered notifications.
    */
   erase(request: EraseRequest): Promise<EraseResult>
-  /** Adds to the counts of what was erased from archives. */
+  /** Adds a report of what was erased from archives. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
   /**
-   * Marks a regulation as finished. The counts of its notifications stay, even if these are purged later.
-   * Returns false and doesn't finish it if it has ended, waits for an archive, or has a pending notification,
-   * such as one that was just retried manually.
+   * Marks a regulation as finished, and keeps the counts of its notifications, even if these are purged later. Returns
+   * false, without effect, if it is already finished, waits for an archive, or has a pending notification, such as one
+   * that was just retried manually.
    */
   finish(request: FinishRequest): Promise<boolean>
 }
 
-/** An archive of a process that shares the store. Only that process can reach it. */
+/** An archive that only one of the processes that share a store can reach. */
 export interface KeptArchive {
   /** Stays the same when the archive moves or its process restarts. */
   readonly id: string
@@ -117,29 +117,29 @@ export interface KeptArchive {
   readonly name: string
 }
 
-/** The work that is left of a regulation for a process that shares the store. */
+/** What is left of a regulation, for a process that shares the store. */
 export interface UnfinishedRegulation {
   readonly id: string
-  /** Whether an archive of that process still has to be erased. */
+  /** Whether an archive of that process must still be erased. */
   readonly isArchiveLeft: boolean
   /** Whether other work is left: erasing from the store, waiting for notifications, or finishing the regulation. */
   readonly isDue: boolean
 }
 
 /**
- * Lets processes that share a store carry out regulations together. Engines that several processes can use
- * implement this port in addition to {@link RegulationStore}. The rules of the DeliveryStore port apply.
+ * Lets processes that share a store carry out regulations together: a port for engines that several processes can use,
+ * in addition to {@link RegulationStore}. The rules of the DeliveryStore port apply.
  *
- * A regulation that erases archives can finish only once all registered archives are erased. Until then,
- * `finish` does nothing. The process that has an archive reports its erasure with `noteArchive`.
+ * A regulation that erases archives can finish only once all registered archives are erased. The process that has an
+ * archive reports its erasure with `noteArchive`.
  */
 export interface SharedRegulations {
   /** Registers archives, or updates their names. They stay registered when their process ends. */
   register(request: { readonly archives: readonly KeptArchive[] }): Promise<void>
-  /** Lists the unfinished regulations for the process that has these archives, oldest first. */
+  /** Lists the unfinished regulations, oldest first, as seen by the process that has these archives. */
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
-  /** Removes a lost archive from all regulations, which record a problem; false if the name is not registered. */
+  /** Ends all waits for a lost archive: its regulations record a problem. False if the name is not registered. */
   release(request: { readonly name: string }): Promise<boolean>
 }

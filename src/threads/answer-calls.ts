@@ -4,15 +4,15 @@ import { thrownError, type ThrownError } from './thrown-error.ts'
 
 /** A call of a method in a thread. */
 export interface ThreadCall {
-  /** Identifies the call. */
+  /** The number of the call, which its answer repeats. */
   readonly call: number
-  /** The name of an object in the thread. */
+  /** The object in the thread: its name or number. */
   readonly part: string | number
   readonly method: string
   readonly argument: unknown
 }
 
-/** A message from a thread: the result of a call, or the error that it threw, or a notice. */
+/** A message from a thread: the result or error of a call, or a notice that no call asked for. */
 export type ThreadAnswer<Notice> =
   | { readonly call: number; readonly result: unknown }
   | { readonly call: number; readonly error: ThrownError }
@@ -20,18 +20,18 @@ export type ThreadAnswer<Notice> =
 
 type Methods = Readonly<Record<string, (argument: unknown) => unknown>>
 
-/** The objects whose methods another thread calls, and how it is answered. */
+/** Options of {@link answerCalls}. */
 export interface Answering {
-  /** The objects by name. A call finds those that are there when it starts. */
+  /** The objects that can be called, by name or number. More may be added later. */
   readonly parts: object
-  /** Calls back once the answers of a moment are complete, so that they go together. */
+  /** Calls `send` when no more answers are likely to come soon, so that they are sent together. */
   readonly later: (send: () => void) => void
 }
 
 /**
- * Starts the calls of another thread in their order, and answers each when its method has ended.
+ * Starts calls from another thread in order, and answers each once its method has ended.
  *
- * @param port - receives the calls
+ * @param port - receives the calls, and sends the answers
  * @returns a function that sends a notice at once, after earlier answers
  */
 export function answerCalls(

@@ -1,17 +1,17 @@
-/** The maximum number of messages that are sent together. With more, the other thread would wait for work. */
+/** Maximum number of messages to send together. With more, the other thread would wait for work. */
 const messagesMax = 16
 
-/** How gathered messages are sent. */
+/** How and when to send gathered messages. */
 export interface Gatherer<Message> {
-  /** Sends some messages together. */
+  /** Sends messages together. */
   readonly send: (messages: readonly Message[]) => void
-  /** Calls back once no more messages are added in this turn of the event loop. */
+  /** Calls `send` when no more messages are likely to come soon, such as after this turn of the event loop. */
   readonly later: (send: () => void) => void
 }
 
 /**
- * Sends the messages of one turn of the event loop together. Passing one costs more than most of the work it asks
- * for.
+ * Gathers messages to another thread and sends them together, because passing one costs more than most of the work
+ * that it asks for.
  */
 export class Gathering<Message> {
   readonly #gatherer: Gatherer<Message>
@@ -22,7 +22,7 @@ export class Gathering<Message> {
     this.#gatherer = gatherer
   }
 
-  /** Adds a message, which is sent soon, after earlier messages. */
+  /** Adds a message, to be sent soon after earlier ones. */
   say(message: Message): void {
     this.#messages.push(message)
     if (this.#messages.length >= messagesMax) this.sendNow()

@@ -1,4 +1,4 @@
-/** Calls to objects in other threads: their order, answers, errors and notices, and the end of a thread. */
+/** Calls methods of objects in other threads, and handles answers, errors, notices and the end of a thread. */
 export * from './answer-calls.ts'
 export * from './thread-calls.ts'
 export * from './worker-program.ts'

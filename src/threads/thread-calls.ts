@@ -7,20 +7,20 @@ import { Gathering } from './gathering.ts'
 import { errorOf } from './thrown-error.ts'
 
 /**
- * The part of a Worker that its callers use. Its events are `message` with several {@link ThreadAnswer}, `error`
- * with the error that ended the thread, and `exit` with the exit code.
+ * The part of a Worker that {@link ThreadCalls} uses. Its events are `message` with several {@link ThreadAnswer},
+ * `error` with the error that ended the thread, and `exit` with the exit code.
  */
 export interface Thread
   extends Pick<EventEmitter, 'on'>, Pick<Worker, 'ref' | 'unref' | 'terminate'> {
-  /** Sends calls, which the thread starts in this order. */
+  /** Sends calls, which the thread starts in order. */
   postMessage(calls: readonly ThreadCall[]): void
 }
 
-/** The objects that a thread has. Each method takes one argument at most, and returns a promise. */
+/** The objects in a thread whose methods can be called. Each takes at most one argument, and returns a promise. */
 export interface ThreadParts {
   /** The thread itself. */
   readonly thread: {
-    /** Called last, before the thread is ended. */
+    /** Called last, before the thread is terminated. */
     readonly close: () => Promise<void>
   }
 }
@@ -32,16 +32,16 @@ export type Method<Part, Name extends keyof Part> = Part[Name] extends (
   ? Part[Name]
   : never
 
-/** What the owner of a thread decides about its calls. */
+/** Handles a thread's notices, and makes the errors of calls. */
 export interface ThreadOwner<Notice> {
-  /** Called with each notice of the thread. */
+  /** Called with each notice from the thread. */
   readonly onNotice: (notice: Notice) => void
-  /** Makes the error of calls after `close()`. */
+  /** Makes the error for calls after `close()`. */
   readonly closedError: () => Error
   /**
-   * Makes the error of all calls, called once when the thread ends unexpectedly.
+   * Makes the error for all pending and later calls, when the thread ends unexpectedly.
    *
-   * @param end - how it ended: `has ended with exit code 1`
+   * @param end - how it ended, as in `has ended with exit code 1`
    */
   readonly deathError: (end: string, cause: unknown) => Error
 }
@@ -52,8 +52,8 @@ interface Waiting {
 }
 
 /**
- * Calls of methods in a thread. They start in the order in which they were made. The thread keeps the process
- * alive as long as a caller waits for an answer.
+ * Calls methods in a thread. Calls start in the order in which they are made. The thread keeps the process alive while
+ * any caller waits for an answer.
  */
 export class ThreadCalls<Parts extends ThreadParts, Notice> {
   readonly #thread: Thread
@@ -83,8 +83,8 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
   }
 
   /**
-   * Returns a function that calls a method in the thread. It holds the argument only until that is sent. It throws
-   * the errors of the method, and those of the {@link ThreadOwner}.
+   * Returns a function that calls a method in the thread. It holds its argument in memory only until that is sent, and
+   * rejects with the errors of the method, or those of the {@link ThreadOwner}.
    */
   method<Part extends keyof Parts & (string | number), Name extends keyof Parts[Part] & string>(
     part: Part,
@@ -97,15 +97,13 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     return ask as Method<Parts[Part], Name>
   }
 
-  /** Sends the calls now instead of at the end of this turn of the event loop. */
+  /** Sends gathered calls now, instead of at the end of this turn of the event loop. */
   sendNow(): void {
     this.#calls.sendNow()
   }
 
   /**
-   * Refuses further calls, closes the thread after those in progress, and waits for its end.
-   *
-   * @param before - the thread is closed only after this
+   * Refuses further calls, waits for those in progress and for `before`, then closes the thread and waits for its end.
    */
   close(before?: Promise<void>): Promise<void> {
     this.#closed ??= this.#close(before)
@@ -135,7 +133,7 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     try {
       this.#thread.postMessage(calls)
     } catch (error) {
-      // A call that cannot be sent to another thread must not fail the others.
+      // Send calls one by one, so that one that cannot be sent doesn't fail the others.
       if (calls.length > 1) for (const each of calls) this.#post([each])
       else for (const { call } of calls) this.#take(call)?.reject(error)
     }
@@ -155,7 +153,7 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
   }
 
   #end(end: string, cause?: unknown): void {
-    // The end of a closed thread is expected, even if a call is still open.
+    // After `close`, the end is expected, even if a call is still pending.
     this.#death ??=
       this.#closed === undefined ? this.#owner.deathError(end, cause) : this.#owner.closedError()
     for (const { reject } of this.#waiting.values()) reject(this.#death)

@@ -6,15 +6,15 @@ import {
   type ErrorCode,
 } from '../model/index.ts'
 
-/** An error in a message between threads, which do not share classes. */
+/** An error in a form that can be sent between threads, which do not share classes. */
 export interface ThrownError {
   readonly message: string
   readonly cause?: ThrownError
-  /** The fields that callers compare; only for evroute's own errors. */
+  /** Only for evroute's own errors: the fields that callers compare. */
   readonly ours?: {
     readonly code: ErrorCode
     readonly hint: string | undefined
-    /** Only for a store that cannot be used. */
+    /** Only for a StoreUnusableError. */
     readonly isTemporary?: boolean
   }
   /** The error code from the operating system or a library, such as `ENOENT`. */
@@ -22,7 +22,7 @@ export interface ThrownError {
   readonly stack?: string | undefined
 }
 
-/** Converts an error for a message to a different thread. */
+/** Converts an error, to send it to another thread. */
 export function thrownError(error: unknown): ThrownError {
   const message = messageOf(error)
   if (!(error instanceof Error)) return { message }
@@ -36,7 +36,7 @@ export function thrownError(error: unknown): ThrownError {
   return { message, ...cause, stack: error.stack, ...(code === undefined ? {} : { code }) }
 }
 
-/** Restores an error from a message. */
+/** Reverses {@link thrownError}. */
 export function errorOf({ message, cause, ours, code, stack }: ThrownError): Error {
   const because = cause === undefined ? {} : { cause: errorOf(cause) }
   if (ours === undefined) {

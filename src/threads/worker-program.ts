@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 
 /**
- * Returns the program of a thread, as a source or built: the file `name` beside its caller, `import.meta.url`. Bundlers
- * leave it out, because nothing imports it.
+ * Returns a thread's program, as a source or built: the file `name` beside `caller`, its `import.meta.url`. It is
+ * missing if a bundler left it out, because nothing imports it.
  */
 export function workerProgram(
   name: string,
@@ -18,7 +18,7 @@ export function workerProgram(
 
 /** Starts a thread with this process's Node options, without those that need a program on the command line. */
 export function startWorker(program: URL): Worker {
-  // Commands that start no thread would wait 1.5 ms for an import of this module.
+  // Not imported, because commands that start no thread would load it for 1.5 ms.
   const threads = process.getBuiltinModule('node:worker_threads')
   return new threads.Worker(program, optionsOfFiles(process.execArgv))
 }

@@ -51,7 +51,7 @@ describe('a key', () => {
     ['x'.repeat(256), 'The key has more than 255 characters'],
     ['a\nb', 'The key has control characters'],
     ['a\ud800', 'The key has control characters'],
-    [' a', 'The key has blanks around it'],
+    [' a', 'The key begins or ends with a space'],
     ['..', 'The key cannot be ".."'],
     ['.', 'The key cannot be "."'],
     ['email', 'The key cannot be "email": that trait holds the email address of the member'],

@@ -127,7 +127,7 @@ describe('a bundle, away from all packages', () => {
       const options: InputOptions = { platform: 'node', transform }
       const output = await start(await bundle('service', options, format)).ended
       expect(output).toContain('store_unusable Cannot start the thread of the store: ')
-      expect(output).toContain(`${file} is missing, as it is if evroute is bundled`)
+      expect(output).toContain(`${file} is missing, probably because evroute was bundled`)
       expect(output).toContain('Keep evroute out of the bundle')
     },
     60_000,

@@ -75,7 +75,7 @@ export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
 
 /** The plan of a move. */
 export interface MovePlan {
-  /** The name of the database for messages. */
+  /** The new database, without user and password. */
   readonly place: string
   /** The counts in the file. */
   readonly figures: StoreFigures

@@ -93,9 +93,11 @@ interface StateCount {
 
 /** The counts of a store's rows, and its ledger. */
 export interface StoreFigures {
-  /** The number of rows by the table's `title`. */
+  /** The number of rows of each kind. */
   readonly kinds: Readonly<Record<string, number>>
+  /** The deliveries of each destination in each state. */
   readonly states: readonly StateCount[]
+  /** The totals since the store was created. */
   readonly ledger: DeliveryLedger
 }
 

@@ -108,7 +108,7 @@ async function versionOf(session: Session): Promise<number> {
   if (found !== undefined && found.encoding !== 'UTF8') {
     throw unusable(
       `Cannot use the store ${session.name}: the encoding of the database must be UTF8, but is ${found.encoding}`,
-      "Make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
+      "Create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
     )
   }
   if (found?.is_store !== true) return 0

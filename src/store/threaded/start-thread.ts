@@ -12,7 +12,7 @@ export function startThread(): Worker {
   const { url, isThere } = workerProgram('store-thread', import.meta.url)
   if (isThere) return startWorker(url)
   throw new StoreUnusableError({
-    message: `Cannot start the thread of the store: ${fileURLToPath(url)} is missing, as it is if evroute is bundled`,
+    message: `Cannot start the thread of the store: ${fileURLToPath(url)} is missing, probably because evroute was bundled`,
     hint: 'Keep evroute out of the bundle, for example with `esbuild --external:evroute`.',
   })
 }
