@@ -113,6 +113,7 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
       if (!Number.isFinite(value)) throw unusable(keys, `JSON has no ${value}`)
       return { kind: 'equal', value, text: JSON.stringify(value) }
     case 'function':
+      if (types.isAsyncFunction(value)) throw unusable(keys, 'a predicate cannot be async')
       return { kind: 'accepted', accepts: safely(value), text: predicateText(value, keys) }
     case 'object':
       return value === null ? { kind: 'equal', value, text: 'null' } : objectTest(value, keys)

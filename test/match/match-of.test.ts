@@ -118,6 +118,8 @@ describe('matchOf', () => {
     ['not a number', { a: NaN }, 'a'],
     ['infinity', { a: { 'b c': -Infinity } }, 'a."b c"'],
     ['a bigint', { a: 1n }, 'a'],
+    // Its promise is truthy for every value.
+    ['an async predicate', { a: async () => Promise.resolve(false) }, 'a'],
     ['a symbol', { a: Symbol('a') }, 'a'],
     ['a hole in an array', { a: [undefined] }, 'a.0'],
   ])('refuses %s', (_name, expected, setting) => {

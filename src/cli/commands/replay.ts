@@ -59,7 +59,7 @@ Exit codes: those of \`send\`.`,
       )
     }
     const given = await readSendingOptions(values, io)
-    const { ratePerSecond } = values
+    const ratePerSecond = given.dryRun ? undefined : values.ratePerSecond
     const rows = new SelectedRows(files, values, io)
     const target = replayTarget(given, values, await rows.holdCapture())
     const again = commandLine(argv, io)

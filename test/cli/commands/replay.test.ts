@@ -177,6 +177,15 @@ describe('replay', () => {
     expect(times.slice(1).map((time, index) => time - times[index]!)).toEqual([500, 500, 500])
   })
 
+  test('does not keep to --rate in a dry run', async () => {
+    const stdin = [call('m_1', '01'), call('m_2', '01')].join('\n')
+    const { code, records } = await replay(['-', '--rate', '1/h', '--dry-run'], stdin)
+    expect({ code, kinds: records.map(({ kind }) => kind) }).toEqual({
+      code: 0,
+      kinds: ['plan', 'plan', 'summary'],
+    })
+  })
+
   test.each([
     [['--rate', '0/s'], 'It must be a rate such as 50/s, 300/m or 1000/h'],
     [['--rate', 'fast'], 'It must be a rate such as 50/s, 300/m or 1000/h'],
