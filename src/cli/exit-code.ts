@@ -29,10 +29,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 /** Exit codes from most to least severe. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/**
- * Returns the most severe of several exit codes; 0 for none. An unknown code, from a child process, is slightly
- * more severe than 5.
- */
+/** Returns the most severe exit code; 0 for none. An unknown one, of a child process, is slightly worse than 5. */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok
@@ -73,10 +70,7 @@ export function isOutputClosed({ stop }: Pick<Io, 'stop'>): boolean {
   return stop.reason === 'output_closed'
 }
 
-/**
- * Whether an error only means that the command must end early. Libraries may wrap the abort reason: it is then the
- * cause of their error.
- */
+/** Whether an error only means that the command must end early. The abort reason may be its cause. */
 export function isEnd(error: unknown, { stop }: Pick<Io, 'stop'>): boolean {
   if (!stop.aborted) return false
   if (error === stop.reason) return true

@@ -15,11 +15,7 @@ export function tellOfTerminalInput(paths: readonly string[], io: Io): void {
 /** Maximum size of a body: far above that of any webhook. It protects memory if a wrong file is given. */
 const bodyBytesMax = 64 * 1024 * 1024
 
-/**
- * Reads the raw bytes of a file, or of stdin for `-`.
- *
- * @throws EvrouteError `cannot_read_file`; the reason if the command must end early
- */
+/** Reads the bytes of a file, or of stdin for `-`, and throws like {@link openInputOf}. */
 export async function readBody(path: string, io: Io): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -38,10 +34,8 @@ export async function readBody(path: string, io: Io): Promise<Buffer> {
 }
 
 /**
- * Opens a file, or stdin for `-`, as a stream of bytes. If the command must end early, the iterator throws the
- * reason, so that an incomplete list never counts as complete.
- *
- * @throws EvrouteError `cannot_read_file`
+ * Opens a file, or stdin for `-`, as a stream of bytes. If the command must end early, the iterator throws the reason,
+ * so that an incomplete list never counts as complete. Throws `cannot_read_file`.
  */
 export async function openInputOf(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
   tellOfTerminalInput([path], io)

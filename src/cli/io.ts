@@ -29,10 +29,7 @@ export interface Io {
    * the process if one of its standard streams is a terminal.
    */
   readonly onHangUp?: (listener: () => void) => () => void
-  /**
-   * Calls the first listener before Ctrl-Z (SIGTSTP) stops the process, and the second when it continues. The
-   * returned function removes both.
-   */
+  /** Calls the listeners before Ctrl-Z stops the process, and when it continues. The returned function removes both. */
   readonly onSuspend?: (suspended: () => void, resumed: () => void) => () => void
   /** Set if stdin, stdout and stderr are all a terminal, and it is not dumb. */
   readonly terminal?: Terminal

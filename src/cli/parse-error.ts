@@ -24,12 +24,7 @@ export function triedCommand(program: Command, argv: readonly string[]): TriedCo
   return { command, name, rest }
 }
 
-/**
- * Refuses an option whose value is missing, as in `--event --secret`. Commander would take the next option as its
- * value.
- *
- * @throws EvrouteError `invalid_usage`
- */
+/** Refuses an option without its value, as in `--event --secret`. Commander would take the next option as the value. */
 export function refuseMissingValues({ command, name, rest }: TriedCommand): void {
   // The name of a default command may be left out, so check the options of subcommands too.
   const options = [command, ...command.commands].flatMap((each) =>

@@ -17,10 +17,7 @@ export type TreeSignal =
   | { readonly kind: 'run'; readonly program: string; readonly args: readonly string[] }
   | { readonly kind: 'none' }
 
-/**
- * Starts a program in a new process group. Windows has no groups. There, the program shares the console, because a
- * detached program would open a window.
- */
+/** Starts a program in a new process group. On Windows, which has none, a detached program would open a window. */
 export function spawnTree({ program, args, env, stdio }: TreeCommand): ChildProcess {
   const detached = process.platform !== 'win32'
   return spawn(program, args, { env: { ...env }, stdio, detached })
@@ -41,11 +38,7 @@ export function treeSignal(
   return { kind: 'none' }
 }
 
-/**
- * Signals a program and the processes that it started.
- *
- * @returns whether they still exist
- */
+/** Signals a program and the processes that it started. Returns whether they still exist. */
 export function signalTree(pid: number, signal: NodeJS.Signals | 0): boolean {
   const action = treeSignal(process.platform, pid, signal)
   switch (action.kind) {

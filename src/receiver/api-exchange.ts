@@ -38,11 +38,7 @@ export async function drained(response: ServerResponse): Promise<void> {
   over.abort()
 }
 
-/**
- * Reads the values of a query.
- *
- * @throws SettingError for an unknown or repeated name
- */
+/** Reads the values of a query. Throws a SettingError for an unknown or repeated name. */
 export function readQuery<Name extends string>(
   query: URLSearchParams,
   known: readonly Name[],

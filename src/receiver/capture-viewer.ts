@@ -31,11 +31,7 @@ export interface CaptureViewer extends AsyncDisposable {
   readonly add: (event: UnnumberedEvent) => Promise<void>
 }
 
-/**
- * Opens a viewer. It receives no webhooks.
- *
- * @throws EvrouteError `port_in_use` or `cannot_listen`
- */
+/** Opens a viewer. It receives no webhooks. Throws `port_in_use` or `cannot_listen`. */
 export async function openCaptureViewer({
   port,
   resendTo,

@@ -78,11 +78,7 @@ export class EventLog {
     return added
   }
 
-  /**
-   * Calls the listener for every event from now on.
-   *
-   * @returns a function that removes the listener
-   */
+  /** Calls the listener for every event from now on. Returns a function that removes the listener. */
   listen(listener: EventListener): () => void {
     // Wrap the listener: a set would ignore a listener that is added a second time.
     const wrapped: EventListener = (event) => listener(event)

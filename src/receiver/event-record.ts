@@ -61,8 +61,7 @@ const withheldReasons = ['foreign_origin', 'signature_not_valid'] as const
 
 /**
  * Reads the event from a record that `eventRecord` made. Fields that an earlier version did not write get empty values.
- *
- * @returns undefined for any other record
+ * Returns undefined for any other record.
  */
 export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   const { seq, type, userId, path, bytes, status = null, body, code } = record

@@ -100,10 +100,8 @@ export class Expectations {
 
   /**
    * Resolves as soon as the expectation is decided. If its time is up first, waits for the requests that arrived in
-   * time and are not in the log yet.
-   *
-   * @throws MatchError for an invalid text, SettingError for an invalid option, EvrouteError `expectation_unmet` if
-   * some of the events to count are no longer kept
+   * time and are not in the log yet. Throws a MatchError for an invalid text, SettingError for an invalid option,
+   * EvrouteError `expectation_unmet` if some of the events to count are no longer kept.
    */
   async judge(
     expected: string | ExpectedBody,
@@ -133,10 +131,8 @@ export class Expectations {
 
   /**
    * Adds an expectation to the list without waiting for it. It counts events from now on, until it is decided or
-   * forgotten.
-   *
-   * @returns the number of the expectation
-   * @throws MatchError for an invalid text, SettingError if 100 are open
+   * forgotten. Returns the number of the expectation. Throws a MatchError for an invalid text, SettingError if 100 are
+   * open.
    */
   watch(text: string): number {
     parseExpectation(text)

@@ -97,9 +97,7 @@ export class Forwarder {
   /**
    * Posts a request with its bytes and headers to the target for its type, or else to the one for all other types. Adds
    * `Via`. Doesn't follow redirects. Refuses a request that this receiver has already forwarded, and any request while
-   * too many are in flight. Never rejects.
-   *
-   * @returns undefined if there is no target for the type
+   * too many are in flight. Never rejects. Returns undefined if there is no target for the type.
    */
   async forward(received: ForwardedRequest): Promise<Forwarded | undefined> {
     const { targets } = this.#settings
@@ -183,10 +181,7 @@ export class Forwarder {
   }
 }
 
-/**
- * Posts a request over a new connection, because an application under development restarts often. Adds `Host` and
- * `Content-Length`.
- */
+/** Posts a request, with `Host` and `Content-Length`, over a new connection: local applications restart often. */
 export async function post(
   url: URL,
   { headers, rawBody }: Pick<ForwardedRequest, 'headers' | 'rawBody'>,
@@ -222,10 +217,8 @@ function fullUrl(text: string): string {
 }
 
 /**
- * Checks the targets.
- *
- * @returns the same targets with complete URLs
- * @throws SettingError for a URL that cannot be requested, or two targets for the same webhooks
+ * Checks the targets. Returns the same targets with complete URLs. Throws a SettingError for a URL that cannot be
+ * requested, or two targets for the same webhooks.
  */
 export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly ForwardTarget[] {
   for (const [index, { type }] of targets.entries()) {
@@ -239,11 +232,7 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
 }
 
-/**
- * Checks and completes the options for forwarding.
- *
- * @throws SettingError with the option and its accepted values
- */
+/** Checks and completes the options for forwarding. Throws a SettingError with the option and its accepted values. */
 export function checkForwarding({
   forwardTo = [],
   forwardTimeoutMs: timeoutMs = limits.endpointDeadlineMs,

@@ -9,11 +9,7 @@ export interface CapturePart {
   readonly badRows: readonly { readonly line: number; readonly problem: string }[]
 }
 
-/**
- * Reads the requests from a capture, gzipped or not. Other records of `listen` are skipped.
- *
- * @throws EvrouteError `cannot_read_file` if the input is neither JSON nor text in UTF-8
- */
+/** Reads the requests of a capture, gzipped or not. Skips other records of `listen`. Throws `cannot_read_file`. */
 export async function* readCapture(input: AsyncIterable<Uint8Array>): AsyncGenerator<CapturePart> {
   for await (const rows of readRows(input, captureRowBytesMax)) {
     const events: ReceivedEvent[] = []

@@ -81,11 +81,7 @@ const endpointsMax = 5
 const eventsMaxDefault = 1_000
 const eventsMaxLimit = 100_000
 
-/**
- * Copies, completes, checks and freezes the options of a receiver.
- *
- * @throws SettingError with the option and its accepted values
- */
+/** Copies, completes, checks and freezes options. Throws a SettingError with the option and its accepted values. */
 export function checkReceiverOptions(options: ReceiverOptions = {}) {
   const { seed, runtime = createRuntime(), endpoints = 1, port = 0 } = options
   checkWholeNumber('endpoints', endpoints, [1, endpointsMax])

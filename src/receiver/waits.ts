@@ -28,10 +28,7 @@ export class Waits {
     this.#begun.delete(wait)
   }
 
-  /**
-   * Resolves when the work is done, or when {@link endAll} is called. The work must not reject. This is cheaper than
-   * {@link begin}, but cannot be ended separately.
-   */
+  /** Resolves when the work is done, or at {@link endAll}. The work must not reject. Cheaper than {@link begin}. */
   async until(work: Promise<unknown>): Promise<void> {
     if (this.#over) return
     await new Promise<void>((resolve) => {

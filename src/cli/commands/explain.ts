@@ -48,10 +48,7 @@ configuration, 3 rejected rows, 7 a file cannot be read, 130 interrupted.`,
   },
 })
 
-/**
- * Reads the destinations of the configuration; undefined if other options describe the destination, or if no
- * configuration is named and this folder has none.
- */
+/** Reads the configured destinations; undefined if options describe one, or if there is no configuration. */
 async function configuredTarget(
   { config, source, to, headers, secret }: ValuesOf<typeof options>,
   io: Io,

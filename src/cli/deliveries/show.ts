@@ -224,10 +224,8 @@ function bodyText({ body }: StoryRecord, style: Style): string {
 export const deliveriesAtOnce = 500
 
 /**
- * Makes a filter for the delivery with this id or number, or for all deliveries of the event with this
- * messageId.
- *
- * @throws EvrouteError `invalid_usage` if there is no such delivery
+ * Makes a filter for the delivery with this id or number, or for all deliveries of the event with this messageId.
+ * Throws `invalid_usage` if there is no such delivery.
  */
 export async function filterOfId(
   text: string,

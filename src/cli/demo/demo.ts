@@ -18,10 +18,7 @@ import { signBody } from '../../webhook/index.ts'
 const secret = 'demo-secret-that-is-no-secret'
 const received = 'received '
 
-/**
- * Sends a sample call of each type to a local receiver, and shows both sides. With `page`, then also serves the page,
- * until a signal.
- */
+/** Sends a sample call of each type to a local receiver, and shows both sides. With `page`, serves the page, too. */
 export async function demo({ json, color, page }: DemoValues, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const stdout = new DataWriter(io)

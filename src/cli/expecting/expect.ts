@@ -84,10 +84,8 @@ async function resultsOf(
 }
 
 /**
- * Asks a running receiver to wait for an expectation.
- *
- * @throws SettingError if no receiver answers or the receiver refuses; EvrouteError `expectation_unmet` if it has
- * already dropped events that the expectation needs to count
+ * Asks a running receiver to wait for an expectation. Throws a SettingError if no receiver answers or the receiver
+ * refuses; EvrouteError `expectation_unmet` if it has already dropped events that the expectation needs to count.
  */
 async function askReceiver(
   expectation: Expectation,

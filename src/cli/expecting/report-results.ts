@@ -33,10 +33,8 @@ export function resultRecord(result: ExpectationResult): Readonly<Record<string,
 }
 
 /**
- * Reports the results of expectations on stderr and in the report files. In GitHub Actions it also writes
- * annotations and a job summary.
- *
- * @returns 5 if an expectation or another check failed
+ * Reports the results of expectations on stderr and in the report files. In GitHub Actions it also writes annotations
+ * and a job summary. Returns 5 if an expectation or another check failed.
  */
 export async function reportResults(
   results: readonly ExpectationResult[],

@@ -200,10 +200,7 @@ export function countsText(counts: ReceivedCounts): string {
 
 const answerCharactersMax = 200
 
-/**
- * Formats warnings about a forwarded request: an error, a status other than 2xx with the first line of the answer,
- * or an answer after the senders' timeout.
- */
+/** Formats warnings about forwarding: an error, a status other than 2xx with its text, or an answer that came late. */
 export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   if (forwarding === null) return []
   const { url, status, error, durationMs, answer } = forwarding

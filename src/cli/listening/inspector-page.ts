@@ -35,11 +35,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/**
- * Opens the page in a browser on this machine.
- *
- * @returns a message that says what happened
- */
+/** Opens the page in a browser on this machine. Returns a message that says what happened. */
 export async function openPage(url: string | null): Promise<string> {
   if (url === null) return 'There is no page: the receiver does not listen on a loopback address.'
   const [program, ...args] = openers[process.platform] ?? ['xdg-open']

@@ -292,9 +292,8 @@ interface AuthorityFile extends Disposable {
 }
 
 /**
- * Saves the certificate of a test authority. Senders trust the authority if NODE_EXTRA_CA_CERTS names the file.
- *
- * @throws EvrouteError `cannot_write_file`
+ * Saves the certificate of a test authority. Senders trust the authority if NODE_EXTRA_CA_CERTS names the file. Throws
+ * `cannot_write_file`.
  */
 async function saveAuthority(authority: string): Promise<AuthorityFile> {
   try {

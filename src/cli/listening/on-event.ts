@@ -59,10 +59,7 @@ export class EventProgram {
     this.#startNext()
   }
 
-  /**
-   * Waits up to 5 s until all events are handled, or until `stop` aborts. Then ends the programs that still run,
-   * with all processes that they started. Idempotent.
-   */
+  /** Waits up to 5 s for all events, or until `stop` aborts. Then ends programs with their processes. Idempotent. */
   close(stop: AbortSignal): Promise<void> {
     this.#closing ??= this.#close(stop)
     return this.#closing

@@ -22,10 +22,7 @@ export interface Report {
   readonly durationMs: number
 }
 
-/**
- * Formats failures as workflow commands of GitHub Actions, which shows them as annotations. All values are
- * escaped, so that a payload cannot inject a command.
- */
+/** Formats failures as annotations of GitHub Actions. Escapes all values, so that a payload cannot inject a command. */
 export function githubAnnotations({ title, cases }: Report): string {
   return cases
     .flatMap(({ name, failure }) => {

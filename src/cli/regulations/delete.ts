@@ -15,10 +15,7 @@ export interface DeleteCommand extends SubjectsSource {
   readonly sourceIds: readonly string[] | null
 }
 
-/**
- * Stores one or more regulations and prints their ids. If this process carries them out, waits for the work and
- * reports the results.
- */
+/** Stores regulations and prints their ids. If this process carries them out, waits, and reports the results. */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
   const ids: string[] = []
   const isWhole = await unlessEnded(store(command, run, ids), run.io)

@@ -48,9 +48,8 @@ export class Child {
   }
 
   /**
-   * Signals the command and all processes that it started. Signal 0 only checks whether they exist.
-   *
-   * @returns whether any of them exists; once false, always false
+   * Signals the command and all processes that it started. Signal 0 only checks whether they exist. Returns whether any
+   * of them exists; once false, always false.
    */
   signal(signal: NodeJS.Signals | 0): boolean {
     // The system may reuse the id of a finished group.

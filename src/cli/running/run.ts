@@ -37,9 +37,8 @@ const quietMs = 100
 
 /**
  * Runs a command beside a receiver, and with `--serve` a service. Then waits for the expected requests. Leaves no
- * processes and no open ports behind.
- *
- * @returns the exit code of the command; 5 if that is 0 but a check of the run failed
+ * processes and no open ports behind. Returns the exit code of the command; 5 if that is 0 but a check of the run
+ * failed.
  */
 export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
   const options = await readOptions(values, words, io)
@@ -161,11 +160,7 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
   }
 }
 
-/**
- * Resolves when nothing is missing or in progress, at the timeout, or on a signal.
- *
- * @returns the number of deliveries that are not settled
- */
+/** Waits until nothing is missing or in progress, and returns the number of deliveries that are not settled then. */
 async function pendingAtEnd(run: Omit<Run, 'style'>): Promise<number> {
   const { bed, awaited } = run
   const { interrupted } = run.io

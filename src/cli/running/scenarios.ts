@@ -23,11 +23,7 @@ export function scenariosNamed(name: string): readonly Scenario[] {
   return name === 'all' ? scenarios : [scenarioNamed(name)]
 }
 
-/**
- * Runs error scenarios one after another, and prints what was observed and what was expected.
- *
- * @returns 5 if a scenario did not go as expected
- */
+/** Runs scenarios, and prints what was observed and expected. Returns 5 if one did not go as expected. */
 export async function runScenarios(
   options: Pick<RunValues, 'json' | 'color'> & {
     readonly scenarios: readonly Scenario[]

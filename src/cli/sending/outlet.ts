@@ -64,10 +64,7 @@ export interface RowPosition {
 /** Maximum number of queued calls. It bounds memory even if every call has the maximum size. */
 const queueMax = 1_000
 
-/**
- * Maximum number of calls in a batch. Batches fill up, because rows are read faster than they are stored or
- * answered, and larger batches cost less per row.
- */
+/** Maximum number of calls in a batch. Larger batches cost less per row, and fast reading fills them. */
 const joinedCallsMax = 250
 
 /** Converts the options of a command to those of the client. `--flush-at` sets the exact batch size. */

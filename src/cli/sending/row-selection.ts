@@ -153,11 +153,7 @@ export class SelectedRows implements RowSource {
   }
 }
 
-/**
- * Reads the beginning of a file. Does not read a pipe, because it can be read only once.
- *
- * @throws ForeignFormatError naming the file
- */
+/** Reads the beginning of a file, but not of a pipe. Throws a ForeignFormatError that names the file. */
 async function checkFormat(path: string): Promise<void> {
   if (path === '-' || !(await stat(path)).isFile()) return
   const rows = readInput(path, await openInput(path), captureRowBytesMax)
@@ -198,10 +194,7 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
 }
 
-/**
- * Gives a row without a messageId an id that is derived from its file, its index there and its content. Whenever
- * the same file is read again, the row has the same id.
- */
+/** Gives a row without a messageId an id from its file, index and content: the same whenever the file is read. */
 export function identifyRow(
   row: Row,
   { file, index }: { readonly file: string; readonly index: number },

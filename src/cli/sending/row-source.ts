@@ -51,11 +51,7 @@ export function fileRows(path: string, changes: RowChanges, io: Io): RowSource {
   }
 }
 
-/**
- * Reads the rows of an input that is open.
- *
- * @throws EvrouteError `cannot_read_file` naming the path
- */
+/** Reads the rows of an input that is open. Throws `cannot_read_file` naming the path. */
 export async function* readInput(
   path: string,
   input: AsyncIterable<Uint8Array>,
@@ -123,11 +119,7 @@ export class InputMeter {
     return Math.round((parsed * this.#size) / Math.min(this.#bytesRead, this.#size))
   }
 
-  /**
-   * Opens a file, or stdin for `-`.
-   *
-   * @throws EvrouteError `cannot_read_file`
-   */
+  /** Opens a file, or stdin for `-`. Throws `cannot_read_file`. */
   async open(path: string): Promise<AsyncIterable<Uint8Array>> {
     tellOfTerminalInput([path], this.#io)
     const input = await openInput(path, this.#io.stdin)

@@ -239,10 +239,7 @@ function checkRange(
 /** The source of all calls from the command line. */
 export const commandLineSourceId = 'cli'
 
-/**
- * Returns the source of calls to the destination of `--to`. Each destination has its own source. Otherwise, a call
- * that was sent to one destination would count as a duplicate for the next.
- */
+/** Returns the source of calls to a destination: its own, so that a call to two destinations is no duplicate. */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }

@@ -148,10 +148,8 @@ interface TransferError {
 }
 
 /**
- * Resolves when every readable row is settled, an error prevents that, or the command must end early.
- *
- * @returns the errors that were reported
- * @throws any error before the first row was read
+ * Resolves when every readable row is settled, an error prevents that, or the command must end early. Returns the
+ * errors that were reported. Throws any error before the first row was read.
  */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   const { io, report, counts, outlet, rows } = sending

@@ -24,10 +24,8 @@ const commandRetention = Object.freeze({
 type WebhookOutletParts = OutletParts & { readonly target: WebhookTarget }
 
 /**
- * Opens the outlet that sends webhooks, with client, router, queue and sender in this process. It uses the store in
- * the options, or one in memory.
- *
- * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for an invalid store URL
+ * Opens the outlet that sends webhooks, with client, router, queue and sender in this process. It uses the store in the
+ * options, or one in memory. Throws `store_in_use` or `store_unusable`; a SettingError for an invalid store URL.
  */
 export async function openWebhookOutlet(parts: WebhookOutletParts): Promise<Outlet> {
   collectEarly()

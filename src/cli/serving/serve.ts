@@ -28,10 +28,7 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 
-/**
- * Runs the service of a configuration until a signal. Applies changes to the configuration. A closed stdout does not
- * end the service, because clients depend on it.
- */
+/** Runs a service until a signal, even if stdout is closed. Applies changes to the configuration. */
 export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
   const announcer = createAnnouncer(options, io, options.json)
   const reloads = new Reloads(options.path, io, announcer.log)
@@ -245,11 +242,7 @@ function forProgram(
 /** Interval between checks for a changed file, in milliseconds. */
 export const fileLookMs = 1_000
 
-/**
- * Watches a file once the promise has resolved. Calls `changed` after it was changed, created or deleted.
- *
- * @returns a function that stops watching
- */
+/** Calls `changed` after each change of a file, once the promise has resolved. Returns a function that ends it. */
 export async function watchFile(
   path: string,
   changed: () => void,

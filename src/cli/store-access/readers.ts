@@ -208,9 +208,8 @@ interface StoreOpening {
 }
 
 /**
- * Opens a store, runs the work, and closes the store. Another process may be delivering from it.
- *
- * @throws EvrouteError `store_unusable`, for example if the store is missing and `missing` is undefined
+ * Opens a store, runs the work, and closes the store. Another process may be delivering from it. Throws
+ * `store_unusable`, for example if the store is missing and `missing` is undefined.
  */
 export async function withStore<Result>(
   url: string,

@@ -194,10 +194,8 @@ export function inUse(storeUrl: string): WhyAsked {
 }
 
 /**
- * Connects to the running service of a configuration.
- *
- * @throws EvrouteError `store_in_use` if none is running; SettingError if a different program answers, or if the
- * service refuses the token
+ * Connects to the running service of a configuration. Throws `store_in_use` if none is running; a SettingError if a
+ * different program answers, or if the service refuses the token.
  */
 export async function askConfiguredService(
   { admin }: Pick<Configuration, 'admin'>,

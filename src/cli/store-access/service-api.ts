@@ -26,10 +26,7 @@ const changeGraceMs = 1_000
 /** A record of the API. Its kind and version determine its fields. */
 export type ServiceRecord = Readonly<Record<string, unknown>> & { readonly kind: string }
 
-/**
- * A client for the admin API of a running service. Paths are relative to the URL of the API. The errors explain why
- * the service cannot be asked.
- */
+/** A client for the admin API of a service. Paths are relative to its URL. Errors explain why it cannot be asked. */
 export class ServiceApi {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
@@ -72,10 +69,9 @@ export class ServiceApi {
 
   /**
    * Streams bytes to the service in a POST and yields its records while it works, without a timeout. If the command
-   * must end early, cuts the connection, so that the service doesn't take a part of a list for the whole list.
-   *
-   * @throws EvrouteError for a refusal; `store_unusable` if the service does not answer or breaks off; any error
-   * of reading the bytes
+   * must end early, cuts the connection, so that the service doesn't take a part of a list for the whole list. Throws
+   * an EvrouteError for a refusal; `store_unusable` if the service does not answer or breaks off; any error of reading
+   * the bytes.
    */
   async *upload(path: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ServiceRecord> {
     const input = new AbortController()
@@ -215,10 +211,7 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/**
- * Yields the bytes. If reading them fails, aborts `failure` with the error, because the request fails with a
- * different one.
- */
+/** Yields the bytes. If reading fails, aborts `failure` with the error, because the request fails with another one. */
 async function* noting(
   bytes: AsyncIterable<Uint8Array>,
   failure: AbortController,

@@ -23,10 +23,7 @@ const resizeMs = 250
 
 const erase = '\r\u001b[J'
 
-/**
- * The last line of a terminal, below text that scrolls. To write text above it, the line is erased, and soon drawn
- * again.
- */
+/** The last line of a terminal. It is erased while text is written above it, and soon drawn again. */
 export class BottomLine {
   readonly #parts: BottomLineParts
   #timer: Timer | undefined

@@ -188,11 +188,7 @@ function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | u
   return diagnosisOf([{ code: 'other_header', finding, fix }])
 }
 
-/**
- * Explains one wrong signature. Use a {@link Diagnostician} for many.
- *
- * @returns undefined if no known mistake explains the signature
- */
+/** Explains one wrong signature; undefined if no known mistake does. Use a {@link Diagnostician} for many. */
 export function diagnose({
   secret,
   otherSecrets,

@@ -19,10 +19,7 @@ export interface NamedSecret {
 /** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe extends Mistake {
   readonly key: Buffer
-  /**
-   * Whether the mistake is only tried alone. Pairs with a mistake in the body are unlikely, and would take time from
-   * likelier pairs.
-   */
+  /** Whether the mistake is only tried alone, because a second one in the body is unlikely. */
   readonly isAlone?: boolean
 }
 

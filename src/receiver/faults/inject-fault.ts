@@ -74,10 +74,7 @@ async function pour({ response, ended }: FaultScene): Promise<void> {
   }
 }
 
-/**
- * Resolves when the operating system has taken the bytes, when writing failed, or when the exchange has ended. Earlier
- * responses on the same connection can delay the bytes.
- */
+/** Resolves when the bytes are written or cannot be, or the exchange has ended. Earlier responses can delay them. */
 function written(write: (done: () => void) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (ended.aborted) resolve()

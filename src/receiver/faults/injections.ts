@@ -54,20 +54,12 @@ export class Injections {
     this.#plans = new AnswerPlans(settings.respond)
   }
 
-  /**
-   * Replaces the plans. The new plans begin at their first answer.
-   *
-   * @throws SettingError `respond`, with the mistake and the accepted forms
-   */
+  /** Replaces the plans. The new ones begin at their first answer. Throws a SettingError `respond`. */
   respond(plans: PlansInput): void {
     this.#plans = new AnswerPlans(readPlans(plans, this.#endpoints))
   }
 
-  /**
-   * Queues an answer for one well-formed webhook, ahead of the plans.
-   *
-   * @throws SettingError about `respond`, if the answer is neither a status from 200 to 599 nor a fault
-   */
+  /** Queues an answer for one well-formed webhook, ahead of the plans. Throws a SettingError `respond`. */
   respondNext(next: NextAnswer): void {
     readPlans({ steps: [{ answer: next.answer }] }, this.#endpoints)
     this.#next = [...this.#next, next]
@@ -92,10 +84,7 @@ export class Injections {
     return fromMs === toMs ? fromMs : fromMs + Math.floor(this.#random() * (toMs - fromMs + 1))
   }
 
-  /**
-   * Returns the answer to a well-formed webhook. A random failure doesn't advance the plan, so no answer of the plan is
-   * skipped.
-   */
+  /** Returns the answer to a well-formed webhook. A random failure doesn't advance the plan. */
   nextAnswer(webhook: PlannedWebhook): NextAnswer {
     const [next, ...later] = this.#next
     this.#next = later

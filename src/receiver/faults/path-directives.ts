@@ -24,10 +24,7 @@ const accepted: Readonly<Record<Directive, string>> = {
   fault: `one of ${faults.join(', ')}, as in /fault/reset`,
 }
 
-/**
- * Reads the directives at the beginning of a path: `/status/503`, `/delay/6s` or `/fault/reset`, or a delay and one of
- * the others. Ignores the rest of the path.
- */
+/** Reads the beginning of a path: `/status/503`, `/delay/6s` or `/fault/reset`, or a delay and one of the others. */
 export function readPathDirectives(target: string): PathDirectives {
   if (!/^\/(?:status|delay|fault)(?:[/?]|$)/.test(target)) return none
   const [path = ''] = target.split('?', 1)

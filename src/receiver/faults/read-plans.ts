@@ -15,11 +15,7 @@ import {
   type PlanStep,
 } from './plan.ts'
 
-/**
- * Reads plans in any form.
- *
- * @throws SettingError `respond`, with the mistake and the accepted forms
- */
+/** Reads plans in any form. Throws a SettingError `respond`, with the mistake and the accepted forms. */
 export function readPlans(input: PlansInput, endpointCount: number): readonly AnswerPlan[] {
   const plans = [input].flat().map((each) => checkPlan(planOf(each), endpointCount))
   for (const [index, plan] of plans.entries()) {
@@ -100,8 +96,7 @@ const charactersMax = 10_000
 /**
  * Reads the text of a plan: answers, separated by commas. An answer is a status or a fault. With the suffix `x3`, it is
  * given three times. The prefixes `type=track:` and `endpoint=2:` limit the plan to webhooks of a type or an endpoint.
- *
- * @throws SettingError `respond`, with the position of the mistake and the accepted forms
+ * Throws a SettingError `respond`, with the position of the mistake and the accepted forms.
  */
 export function parsePlan(text: string): AnswerPlan {
   if (text.length > charactersMax) {

@@ -113,11 +113,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
   },
 ] as const satisfies readonly Scenario[])
 
-/**
- * Returns the scenario with a name.
- *
- * @throws SettingError `scenario` with the known names
- */
+/** Returns the scenario with a name. Throws a SettingError `scenario` with the known names. */
 export function scenarioNamed(name: string): Scenario {
   const scenario = scenarios.find((each) => each.name === name)
   if (scenario !== undefined) return scenario

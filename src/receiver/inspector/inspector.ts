@@ -36,12 +36,7 @@ export class Inspector {
     this.#run = inspected.clock.nowMs().toString(36)
   }
 
-  /**
-   * Answers a request.
-   *
-   * @returns whether its path exists
-   * @throws SettingError for a query or a body that cannot be read
-   */
+  /** Answers a request, and returns whether its path exists. Throws a SettingError for a wrong query or body. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     const path = pathname.slice(apiPrefix.length)
@@ -136,10 +131,7 @@ function parsed(match: string | undefined): Match | undefined {
   return match === undefined ? undefined : parseMatch(match)
 }
 
-/**
- * Checks the media type of an action. Pages on other sites cannot send it: forms don't support it, and scripts need
- * permission by CORS.
- */
+/** Checks the media type of an action. Forms on other sites cannot send it, and scripts only if CORS permits. */
 function checkMediaType({ headers }: IncomingMessage, wanted: string): void {
   if (headers['content-type']?.split(';')[0]?.trim() === wanted) return
   throw new SettingError('content-type', `Cannot read the body: its Content-Type must be ${wanted}`)

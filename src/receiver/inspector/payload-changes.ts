@@ -27,10 +27,7 @@ const charactersMax = 200
 /** Fields that are not compared, because they differ in every webhook. */
 const ownFields: ReadonlySet<string> = new Set(['messageId', 'timestamp'])
 
-/**
- * Compares a payload with the previous one that has the same type, name and user. For a group, the group's id replaces
- * the user.
- */
+/** Compares a payload with the previous one of the same type, name and user; for a group, of the same group. */
 export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChanges {
   const subject = event.kind === 'webhook' ? subjectOf(event) : undefined
   const previous = log.events.findLast(

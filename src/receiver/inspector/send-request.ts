@@ -34,11 +34,7 @@ export interface Resent extends SentAnswer {
 /** Headers that depend on the bytes of the body. They are not sent with an edited request. */
 const bodyHeaders = new Set(['x-signature', 'content-encoding'])
 
-/**
- * Reads the changes to a request.
- *
- * @throws SettingError `edit` for fields other than path or url, headers and body, or for fields that are not text
- */
+/** Reads changes: path or url, headers and body, all text. Throws a SettingError `edit` for anything else. */
 export function readEdit(value: unknown): Edit {
   if (value === undefined) return {}
   if (!isJsonObject(value)) throw unreadableEdit()
@@ -72,9 +68,7 @@ export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
 
 /**
  * Reads a new request: a path or URL, headers, and either `body` or `rawBase64`. A `body` is text, and is signed. Bytes
- * in `rawBase64` are sent without a new signature.
- *
- * @throws SettingError `request` for anything else
+ * in `rawBase64` are sent without a new signature. Throws a SettingError `request` for anything else.
  */
 export function readRequest(value: unknown): OutgoingRequest {
   const { rawBase64, ...edit } = isJsonObject(value) ? value : {}

@@ -9,10 +9,7 @@ import type { Inspected } from './inspected.ts'
 
 /** How long to collect requests for one message, in real time. */
 const quietFrameMs = 40
-/**
- * How long to collect requests during a burst. The longer time lets the page draw less often, which leaves the CPU to
- * the receiver.
- */
+/** How long to collect requests during a burst, so that the page draws less often and takes less CPU. */
 const crowdedFrameMs = 100
 /** A message with at least this many requests begins a burst. */
 const crowdedMin = 20

@@ -42,10 +42,7 @@ export class SummaryMemory {
     return this.#subjects.size
   }
 
-  /**
-   * Returns the number of the first request with the same messageId; undefined if this is the first, or if the messageId
-   * is longer than that of any accepted call.
-   */
+  /** Returns the number of the first request with this messageId; undefined for that request, or if the id is too long. */
   repeatOf({ seq, body }: Pick<ReceivedEvent, 'seq' | 'body'>): number | undefined {
     const messageId = body?.['messageId']
     if (typeof messageId !== 'string') return undefined
@@ -66,9 +63,7 @@ export class SummaryMemory {
     return known
   }
 
-  /**
-   * Gives a user a new name. Moves the user's traits to the new name, except those that the new name already has.
-   */
+  /** Gives a user a new name. Moves the user's traits to the new name, except those that the new name already has. */
   alias(previous: string, subject: string): void {
     const known = this.knownAs(subject)
     // An alias to itself, or back to an earlier name, changes nothing.
@@ -86,10 +81,7 @@ export class SummaryMemory {
     remember(this.#aliases, [previous, known], this.#subjectsMax)
   }
 
-  /**
-   * Stores the traits of a user or group. Returns them with their previous values, including those from an earlier
-   * name.
-   */
+  /** Stores the traits of a user or group, and returns them with the previous values, also of earlier names. */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
     const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {

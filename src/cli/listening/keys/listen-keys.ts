@@ -71,10 +71,7 @@ export interface KeyTargets {
   readonly url: string
   /** The secret for signing edited requests; undefined to leave them unsigned. */
   readonly secret: string | undefined
-  /**
-   * Forwards a request again, and returns the result as text. Without a target, it is undefined, and the request goes to
-   * the receiver again.
-   */
+  /** Forwards a request again, and returns the result as text. If undefined, requests go to the receiver again. */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
   /** Opens the page in a browser, and returns the result as text. */
   readonly openPage: () => Promise<string>
@@ -253,12 +250,7 @@ class ListenKeys {
   }
 }
 
-/**
- * Opens a text in $VISUAL or $EDITOR, and returns the edited text. If the editor fails, returns the text
- * unchanged.
- *
- * @throws Error if the editor cannot be started
- */
+/** Returns a text after the user has edited it in $VISUAL or $EDITOR; unchanged if the editor fails. */
 async function editText(
   text: string,
   env: Readonly<Record<string, string | undefined>>,
