@@ -109,7 +109,7 @@ const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
   too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not arrive in time' },
 }
 
-/** Answers 405. */
+/** Answers 405, with the allowed methods. */
 export function refuseMethod(allowed: string): Answer {
   return refuse({
     status: 405,

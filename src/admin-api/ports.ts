@@ -78,7 +78,7 @@ export interface SourcesState {
   readonly sources: readonly SourceState[]
 }
 
-/** A configured source. */
+/** A configured source, without the counts of its calls. */
 export type SourceState = Pick<
   SourceFields,
   'id' | 'enabled' | 'writeKeys' | 'destinations' | 'archived'
@@ -163,7 +163,7 @@ export interface AudienceOperations extends AudienceReader {
   remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome>
 }
 
-/** A request to remove an audience. */
+/** The audience to remove, and how to report the removal or end it early. */
 export interface AudienceRemoveRequest {
   readonly key: string
   /** If true, changes are reported but not made. */

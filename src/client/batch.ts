@@ -1,6 +1,6 @@
 import type { CallType } from '../model/index.ts'
 
-/** A serialised call. */
+/** A checked call as JSON, and its size. */
 export interface EncodedCall {
   readonly messageId: string
   readonly type: CallType

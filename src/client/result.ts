@@ -13,7 +13,6 @@ export type EnqueueRefusalCode = RejectionCode | 'queue_full' | 'closed'
 export type EnqueueResult =
   /** The call will end in exactly one {@link CallResult}. */
   | { readonly status: 'queued'; readonly messageId: string }
-  /** The call was not queued. */
   | { readonly status: 'refused'; readonly code: EnqueueRefusalCode; readonly message: string }
   /** The client was made with `disabled: true`. */
   | { readonly status: 'disabled' }
@@ -58,7 +57,6 @@ export interface BatchRetry {
   readonly attempt: number
   /** The wait before the next attempt. */
   readonly delayMs: number
-  /** Why the attempt failed. */
   readonly reason: string
 }
 

@@ -143,7 +143,7 @@ export class Sender {
     for (const rejection of rejected) {
       const place = placeOf(rejection, calls)
       const { code } = rejection
-      if (place === undefined) runtime.log.warn('a rejection names no call of its batch', { code })
+      if (place === undefined) runtime.log.warn('a rejected call is not in its batch', { code })
       else rejections.set(place, rejection)
     }
     calls.forEach((call, index) => {

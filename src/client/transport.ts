@@ -1,4 +1,4 @@
-/** A serialised batch. */
+/** A batch as the body of a request. */
 export interface EncodedBatch {
   /** The request's body: `{"batch":[...],"sentAt":"...","writeKey":"..."}`. */
   readonly body: string

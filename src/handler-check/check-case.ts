@@ -5,7 +5,7 @@ import { refusedCases, wrongSecret } from './refused-cases.ts'
 import { webhookText } from './sample-webhook.ts'
 import { takenCases } from './taken-cases.ts'
 
-/** One webhook of a check. */
+/** A webhook of a check, and the reaction that it must get. */
 export interface CheckCase {
   /** The name of the case, such as `altered-byte`. */
   readonly id: string

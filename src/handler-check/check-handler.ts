@@ -37,7 +37,7 @@ export interface HandlerCheckOptions {
   readonly onVerdict?: ((verdict: CaseVerdict) => void) | undefined
 }
 
-/** The result of a check. */
+/** The verdicts of a check, and the mistakes of the handler. */
 export interface HandlerReport {
   /** Whether all cases were sent, and the handler reacted correctly to each. */
   readonly isRight: boolean

@@ -56,7 +56,11 @@ const forgeries: readonly RefusedCase[] = [
   },
   { id: 'missing-header', about: 'without X-Signature', sign: () => undefined },
   { id: 'empty-header', about: 'with an empty X-Signature', sign: () => '' },
-  { id: 'not-hex', about: 'with 40 letters that are not digits', sign: () => 'z'.repeat(40) },
+  {
+    id: 'not-hex',
+    about: 'with 40 letters that are not hexadecimal digits',
+    sign: () => 'z'.repeat(40),
+  },
   {
     id: 'truncated',
     about: 'with the first half of its signature',

@@ -8,7 +8,6 @@ export interface IpAddress {
 
 /** The addresses that share a prefix. */
 export interface AddressBlock extends IpAddress {
-  /** Number of leading bits that the addresses share. */
   readonly prefixBits: number
 }
 
@@ -43,7 +42,7 @@ export function parseBlock(text: string): AddressBlock | undefined {
     : { ...address, prefixBits }
 }
 
-/** Whether a block contains the address. */
+/** Whether a block contains the address; false if one is IPv4 and the other IPv6. */
 export function isInBlock({ family, value }: IpAddress, block: AddressBlock): boolean {
   const freeBits = BigInt(widthsBits[family] - block.prefixBits)
   return family === block.family && value >> freeBits === block.value >> freeBits

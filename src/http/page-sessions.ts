@@ -4,7 +4,6 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../runtime/index.ts'
 
-/** How long a session lasts. */
 const sessionMs = 12 * 60 * 60 * 1_000
 /** How long an unused link is valid. */
 const linkMs = 60 * 60 * 1_000

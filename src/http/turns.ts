@@ -1,7 +1,6 @@
 import type { Clock } from '../runtime/index.ts'
 
 interface TurnsOptions {
-  /** Maximum number of concurrent turns. */
   readonly turnsMax: number
   /** The age at which the oldest turn is aborted if another caller is waiting; never by default. */
   readonly safeMs?: number

@@ -15,7 +15,7 @@ const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string]
 
 /** Number of bytes that are searched for a NUL. */
 const headBytes = 4_096
-/** The position and content of the mark of tar. */
+/** A tar archive contains this text at this offset. */
 const [tarMarkAt, tarMark] = [257, 'ustar']
 
 /** Throws `cannot_read_file` if the first bytes of an input show that it is not text in UTF-8. */

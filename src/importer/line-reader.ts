@@ -5,7 +5,6 @@ import { badRow, parseRow, type Row } from './row.ts'
 const nothing = Buffer.alloc(0)
 
 interface LineReaderOptions {
-  /** Whether to read only one line. */
   readonly isSingle: boolean
   /** Maximum size of a row; by default the limit of a call. A longer row is a bad row. */
   readonly rowBytesMax: number | undefined

@@ -31,7 +31,7 @@ export interface BadRow extends Rejection {
 /** A row of a file, valid or not. */
 export type Row = GoodRow | BadRow
 
-/** An invalid row of a table. */
+/** An invalid row of a table. In CSV, its code may be `invalid_csv`. */
 export interface BadTableRow extends Pick<BadRow, 'kind' | 'line' | 'message'> {
   readonly code: RejectionCode | 'invalid_csv'
 }

@@ -116,13 +116,11 @@ export interface ExpectationResult<Candidate extends NumberedSubject = NumberedS
 /** Why an expectation was not met, with the request that shows it best. */
 export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
   | {
-      /** More requests matched than allowed. */
       readonly reason: 'too_many'
       /** The first request that matched beyond the maximum. */
       readonly surplus: Candidate
     }
   | {
-      /** Fewer requests matched in time than required. */
       readonly reason: 'too_few'
       /** The most similar of the requests that did not count; undefined if none is similar. */
       readonly nearest: Candidate | undefined

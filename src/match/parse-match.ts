@@ -9,7 +9,7 @@ import type { ValueTest } from './value-test.ts'
 
 /** Operators of other query languages, and what to write instead. */
 const foreignWords: ReadonlyMap<string, string> = new Map([
-  ['AND', 'Leave it out, because all terms must hold without it'],
+  ['AND', 'Leave it out (all terms must hold anyway)'],
   ['OR', 'Write several values with commas, as in type:track,page'],
   ['NOT', 'Put a - before the term'],
 ])

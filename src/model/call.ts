@@ -64,9 +64,7 @@ export type TrackCall = CallFields &
 /** Records that a user saw a page. Needs a userId or an anonymousId. */
 export type PageCall = CallFields &
   UserFields & {
-    /** The page's name. */
     readonly name?: string | undefined
-    /** The page's category. */
     readonly category?: string | undefined
     /** Attributes of the page. The specification defines the meaning of `url`, `title`, `referrer` and `path`. */
     readonly properties?: Properties | undefined
@@ -77,9 +75,7 @@ export type PageCall = CallFields &
 /** Records that a user saw a screen of an app. Needs a userId or an anonymousId. */
 export type ScreenCall = CallFields &
   UserFields & {
-    /** The screen's name. */
     readonly name?: string | undefined
-    /** The screen's category. */
     readonly category?: string | undefined
     /** Attributes of the screen. */
     readonly properties?: Properties | undefined

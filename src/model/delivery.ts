@@ -74,7 +74,7 @@ export interface GivenUpDeliveries {
   readonly deliveries: number
 }
 
-/** A delivery that ended. */
+/** A delivery that was delivered, failed or expired. */
 export interface SettledDelivery {
   readonly messageId: string
   readonly type: EventType

@@ -30,7 +30,6 @@ export interface AnalyticsEvent {
   readonly anonymousId?: string
   /** The id that an alias replaces. */
   readonly previousId?: string
-  /** The group of a group call. */
   readonly groupId?: string
   /** The name of a tracked event. */
   readonly event?: string

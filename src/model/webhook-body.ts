@@ -34,9 +34,7 @@ export interface TrackBody extends CallBody {
 /** The webhook of a page or screen call. */
 export interface PageBody extends CallBody {
   readonly type: 'page' | 'screen'
-  /** The page's or screen's name. */
   readonly name?: string
-  /** The page's or screen's category. */
   readonly category?: string
   /** Attributes of the page or screen. A page's are path, referrer, title and url. */
   readonly properties?: JsonObject
@@ -45,7 +43,6 @@ export interface PageBody extends CallBody {
 /** The webhook of a group call. */
 export interface GroupBody extends CallBody {
   readonly type: 'group'
-  /** The group's id. */
   readonly groupId: string
   /** Attributes of the group; keys may contain spaces. */
   readonly traits?: JsonObject

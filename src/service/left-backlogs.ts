@@ -2,10 +2,9 @@ import type { Backlog, DeliveryStore } from '../delivery/index.ts'
 import { messageOf, type Destination } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 
-/** Where to look for deliveries whose destination is not configured. */
+/** The store in which to look for deliveries, and the configured destinations. */
 export interface LeftBacklogsRequest {
   readonly store: Pick<DeliveryStore, 'backlogs'>
-  /** The configured destinations. */
   readonly destinations: readonly Pick<Destination, 'id'>[]
 }
 

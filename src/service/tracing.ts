@@ -126,7 +126,7 @@ function traceparentOf(span: Span): string | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
 }
 
-/** Reads a header that {@link traceparentOf} made, or that was checked when it arrived. */
+/** Converts a `traceparent` header, which was checked when it arrived or made by {@link traceparentOf}. */
 function contextOf(traceparent: string | undefined): Context {
   const [, traceId = '', spanId = '', flags = ''] = traceparent?.split('-') ?? []
   const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }

@@ -40,7 +40,7 @@ export class BreakerBoard {
     )
   }
 
-  /** Notes a change of a breaker. */
+  /** Notes a change of a breaker. Ignores endpoints that are not configured. */
   change(change: EndpointChange): void {
     const entry = this.#endpoints.get(change.destinationId)?.get(change.url)
     if (entry !== undefined) entry.change = change

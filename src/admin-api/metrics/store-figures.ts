@@ -65,7 +65,7 @@ export class StoreFiguresWatch {
     return this.#options.isFirst() ? this.#latest : undefined
   }
 
-  /** Measures now and then periodically. */
+  /** Measures at once, then repeatedly, with pauses. */
   async start(): Promise<void> {
     const elapsedMs = stopwatch()
     await this.#measure()

@@ -42,7 +42,7 @@ export interface PlacedProblem {
   readonly hint?: string | undefined
 }
 
-/** A problem with a configuration. */
+/** A wrong setting of a configuration, and what to do about it. */
 export interface ConfigurationProblem {
   /** A path such as `destinations[0].endpoints[1].url`; empty for the file as a whole. */
   readonly path: string

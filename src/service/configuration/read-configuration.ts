@@ -17,7 +17,6 @@ export type ConfigurationOutcome =
     }
   | {
       readonly kind: 'invalid'
-      /** At least one problem. */
       readonly problems: readonly ConfigurationProblem[]
     }
 

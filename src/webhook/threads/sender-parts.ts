@@ -19,10 +19,10 @@ export interface ThreadWebhook extends OutgoingWebhook {
   readonly url: string
 }
 
-/** How a request ended. */
+/** How a request ended, and the connections that were used since the last result. */
 export interface RequestResult {
   readonly outcome: RequestOutcome
-  /** The connection of each request that ended since the sender's last result. */
+  /** One for each request of the sender. */
   readonly connections: readonly ConnectionKind[]
 }
 
