@@ -60,11 +60,7 @@ export class CommandOption<Value> {
   }
 }
 
-/**
- * Makes an option with a value.
- *
- * @param parse - converts the text; `previous` is the value so far of a repeated option
- */
+/** Makes an option with a value. `parse` gets its text, and the value so far of a repeated option. */
 export function option<Value>(
   flags: string,
   text: string,

@@ -3,12 +3,7 @@ import { EvrouteError, evrouteVersion } from '../model/index.ts'
 import { exitCodeOf, exitCodes, gravest } from './exit-code.ts'
 import type { Io } from './io.ts'
 
-/**
- * Runs one command. It never exits the process and never throws.
- *
- * @param argv - the arguments after the program's name
- * @returns the exit code
- */
+/** Runs one command, and returns its exit code. It never exits the process and never throws. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const code = await run(argv, io)
   // Streams report a failed write in a later turn.

@@ -53,11 +53,7 @@ export async function requireSecret(value: string | undefined, io: Io): Promise<
   )
 }
 
-/**
- * Reads the values of headers like {@link readGiven}. A value may be empty.
- *
- * @param flag - the flag to name in errors
- */
+/** Reads the values of headers like {@link readGiven}, but a value may be empty. Errors name `flag`. */
 export async function readHeaders(
   headers: Readonly<Record<string, string>> | undefined,
   io: Io,
@@ -75,11 +71,7 @@ export function readStoreUrl(given: string | undefined, io: Io): Promise<string 
   return readGiven(given ?? (io.env['EVROUTE_STORE'] || undefined), io, '--store')
 }
 
-/**
- * Reads the secrets of the destinations of a configuration, for diagnoses: a sender may use one of them by mistake.
- *
- * @param path - the configuration file; undefined for none
- */
+/** Reads the secrets of the destinations in a configuration: a sender may use one of them by mistake. */
 export async function readOtherSecrets(
   path: string | undefined,
   io: Io,

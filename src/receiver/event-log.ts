@@ -164,12 +164,7 @@ class Arrivals {
     return this.#underWay.size
   }
 
-  /**
-   * Adds a request.
-   *
-   * @param atMs - when the request's headers arrived, in milliseconds since 1970
-   * @returns a function to call when the request is in the log, or never will be
-   */
+  /** Adds a request. The returned function must be called when the request is in the log, or never will be. */
   begin(atMs: number): () => void {
     let end = (): void => undefined
     const ended = new Promise<void>((resolve) => (end = resolve))

@@ -290,12 +290,7 @@ function failed(forwarding: Forwarding): Forwarded {
 /** Host names and addresses that mean this machine. */
 const localNames = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0', '[::]'])
 
-/**
- * Checks that no target is the receiver itself.
- *
- * @param ownUrls - the URLs of the receiver
- * @throws SettingError `forwardTo` naming the target
- */
+/** Checks that no target is the receiver itself. Throws a SettingError `forwardTo` naming the target. */
 export function checkNotOwn(targets: readonly ForwardTarget[], ownUrls: readonly string[]): void {
   for (const { url } of targets) {
     if (!ownUrls.some((own) => isSameAddress(new URL(url), new URL(own)))) continue

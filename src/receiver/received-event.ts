@@ -4,10 +4,7 @@ import type { Diagnosis } from './diagnosis/index.ts'
 import type { Forwarding } from './forward.ts'
 import type { MalformedCode } from './read-webhook.ts'
 
-/**
- * Why a request must not be passed on to a program or a different server: a web page on a different origin sent it, or
- * a secret is set and the signature is not valid.
- */
+/** Why a request must not be passed on: a page of another origin sent it, or its signature is not valid. */
 export type WithheldReason = 'foreign_origin' | 'signature_not_valid'
 
 /** The fields that every request has, webhook or not. */

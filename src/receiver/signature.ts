@@ -35,11 +35,7 @@ export class SignatureJudge {
     this.#diagnostician = new Diagnostician(secrets)
   }
 
-  /**
-   * Verifies the `X-Signature` of a request against the bytes that arrived.
-   *
-   * @param nowMs - milliseconds since 1970
-   */
+  /** Verifies the `X-Signature` of a request against the bytes that arrived. */
   judge(request: SuspectRequest, nowMs: number): SignatureJudgement {
     const { body, signature } = request
     const check = checkSignature(body, signature, this.#secret)

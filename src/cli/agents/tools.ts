@@ -9,6 +9,7 @@ import { flagsOf, type RunForAgent } from './run-command.ts'
 /** The dependencies of the tools. */
 export interface Workbench {
   readonly receivers: AgentReceivers
+  /** Runs an evroute command. */
   readonly run: RunForAgent
   /** The flags that name the configuration, store or service. */
   readonly access: TargetValues

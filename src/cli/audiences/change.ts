@@ -111,11 +111,7 @@ function countsText(counts: SyncCounts): string {
   return `${shown.join(', ')}${aside}`
 }
 
-/**
- * Formats the progress of a sync, as parts of a line.
- *
- * @param compared - members that a dry run has read from the store and compared with the list
- */
+/** Formats the progress of a sync; `compared` is how many stored members a dry run has compared with the list. */
 export function progressParts(
   counts: SyncCounts,
   { elapsedMs, compared }: { readonly elapsedMs: number; readonly compared: number },

@@ -25,11 +25,7 @@ export interface Wait {
 /** Returns why a pending delivery has not been sent yet; undefined if it is not due or has ended. */
 export type WaitOf = (delivery: DeliveryFields) => Wait | undefined
 
-/**
- * Returns the function that tells why a delivery waits.
- *
- * @param destinations - the destinations of the service that delivers; undefined if only a store is open
- */
+/** Returns the function that tells why a delivery waits. Without a service, `destinations` is undefined. */
 export function waitsAt(
   nowMs: number,
   destinations: readonly DestinationStatus[] | undefined,

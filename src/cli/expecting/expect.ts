@@ -154,12 +154,7 @@ interface CaptureResults {
   readonly badRows: number
 }
 
-/**
- * Checks expectations against a capture. The time windows start at the first event after the skipped ones, and
- * end with the file.
- *
- * @param after - skip events up to and including this `seq`
- */
+/** Checks expectations against the events of a capture whose `seq` is above `after`. Time begins with the first. */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
   expectations: readonly Expectation[],

@@ -11,11 +11,7 @@ export interface ExpectationSettings {
   readonly reports: readonly ReportFile[]
 }
 
-/**
- * Parses expectations and `--filter`.
- *
- * @param secret - the secret for checking signatures; without it, expectations about signatures are refused
- */
+/** Parses expectations and `--filter`. Without a secret, refuses expectations about signatures. */
 export async function readExpectations(
   { expect, shown, reports }: ExpectationValues,
   secret: string | undefined,

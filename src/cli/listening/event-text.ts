@@ -234,11 +234,7 @@ export function checkAdvice(
   return [`the signature is valid: run \`${command}\` to find out why it was refused`]
 }
 
-/**
- * Formats the result of forwarding a request again.
- *
- * @param forwarding - undefined if there is no target for its type
- */
+/** Formats the result of forwarding a request again. It is undefined if there is no target for its type. */
 export function resentText(forwarding: Forwarding | undefined): string {
   if (forwarding === undefined) return 'no --forward-to accepts its type'
   const lines = forwardLines(forwarding)

@@ -2,13 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 
-/**
- * Returns the URL of a receiver's page. If the receiver listens on loopback, the URL has the loopback address.
- * Otherwise, the URL contains the token; null without a token.
- *
- * @param url - the URL of the receiver
- * @param token - admits browsers on other machines; null if they are not admitted
- */
+/** Returns the URL of a receiver's page: on loopback if possible, else with the token; null without a token. */
 export function inspectorUrl(url: string, token: string | null = null): string | null {
   const page = new URL('/_evroute/', url)
   // A receiver on all addresses also listens on loopback.

@@ -291,10 +291,7 @@ interface AuthorityFile extends Disposable {
   readonly path: string
 }
 
-/**
- * Saves the certificate of a test authority. Senders trust the authority if NODE_EXTRA_CA_CERTS names the file. Throws
- * `cannot_write_file`.
- */
+/** Saves a certificate for NODE_EXTRA_CA_CERTS, so that senders trust the authority. Throws `cannot_write_file`. */
 async function saveAuthority(authority: string): Promise<AuthorityFile> {
   try {
     const folder = await mkdtemp(join(tmpdir(), 'evroute-authority-'))

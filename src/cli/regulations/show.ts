@@ -113,11 +113,7 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
   })),
 ]
 
-/**
- * Formats a regulation, and what it has erased and sent so far.
- *
- * @param users - their ids, or only their number
- */
+/** Formats a regulation, and what it has erased and sent. `users` are their ids, or only their number. */
 export function regulationText(
   fields: RegulationFields,
   users: readonly string[] | number,

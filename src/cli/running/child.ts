@@ -47,10 +47,7 @@ export class Child {
     }
   }
 
-  /**
-   * Signals the command and all processes that it started. Signal 0 only checks whether they exist. Returns whether any
-   * of them exists; once false, always false.
-   */
+  /** Signals the command and its processes; 0 only checks. Returns whether any exists; once false, always false. */
   signal(signal: NodeJS.Signals | 0): boolean {
     // The system may reuse the id of a finished group.
     if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)

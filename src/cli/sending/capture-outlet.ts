@@ -19,10 +19,7 @@ import type { CapturedTarget } from './sending-options.ts'
 
 type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
 
-/**
- * Makes the outlet that sends captured requests again, with a store in memory. It bypasses the client and the router,
- * which would turn the requests into new webhooks. Throws `store_unusable`.
- */
+/** Makes the outlet that sends captured requests again, not as new webhooks. Throws `store_unusable`. */
 export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> {
   const { options, runtime, target } = parts
   const { destination } = target

@@ -101,12 +101,7 @@ export class Report implements Observer {
     this.#endProgress = startProgress(this.#io, text, { quiet, color })
   }
 
-  /**
-   * Formats the progress line of a transfer.
-   *
-   * @param taken - rows that were read and not rejected
-   * @param total - the number of all rows; undefined if it is unknown
-   */
+  /** Formats the progress line. `taken` counts rows that were not rejected; `total` is undefined if it is unknown. */
   progress(taken: number, total: number | undefined): string {
     return progressText({
       done: this.#done,
@@ -150,11 +145,7 @@ export class Report implements Observer {
     }
   }
 
-  /**
-   * Reports a delivery that ended.
-   *
-   * @param message - why a service does not get the call
-   */
+  /** Reports a delivery that ended. `message` says why a service does not get the call. */
   settled(delivery: EndedDelivery, message?: string): void {
     const { messageId, type, state, attempts, reason } = delivery
     const explanation = message === undefined ? '' : ` (${plainText(message)})`

@@ -16,10 +16,7 @@ import type { Io } from '../io.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
 import { InputMeter, readInput, type RowGroup, type RowSource } from './row-source.ts'
 
-/**
- * Which rows to select: those of certain types, with timestamps from `sinceMs` on and before `untilMs`, in
- * milliseconds since 1970. An undefined condition selects all.
- */
+/** Which rows to select, by type and by time in milliseconds since 1970. An undefined condition selects all. */
 export interface RowSelection {
   readonly types: readonly EventType[] | undefined
   readonly sinceMs: number | undefined

@@ -164,11 +164,7 @@ type Announcer = ReturnType<typeof forPerson>
 
 type AnnouncedService = Pick<ServeValues, 'path' | 'graceMs' | 'logLevel'>
 
-/**
- * Creates an announcer that writes lines of text to a terminal, else JSON lines.
- *
- * @param json - write JSON even to a terminal
- */
+/** Creates an announcer that writes text to a terminal. Elsewhere, or with `json`, it writes JSON lines. */
 function createAnnouncer(
   service: AnnouncedService,
   { stderr }: Pick<Io, 'stderr'>,
@@ -267,11 +263,7 @@ export async function watchFile(
   }
 }
 
-/**
- * Returns a text that differs after each change of a file; undefined if the file cannot be read.
- *
- * @param seen - what to return if this machine lacks the descriptors to read it
- */
+/** Returns a text that differs after each change of a file; undefined if unreadable, `seen` for lack of descriptors. */
 async function versionOf(path: string, seen?: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })

@@ -161,11 +161,7 @@ function remote(api: ServiceApi): OpenedOperations {
   return { ...remoteOperations(api), offline: undefined }
 }
 
-/**
- * Counts settled deliveries, for the progress line.
- *
- * @param next - another observer, which is called too; undefined for none
- */
+/** Counts settled deliveries, for the progress line. Passes everything on to `next`. */
 function watchDeliveries(next: Observer | undefined): Observer & {
   readonly progress: () => readonly string[]
 } {
@@ -189,12 +185,7 @@ export async function drained({ report, stdout }: WorkRun): Promise<void> {
   await Promise.all([report.ready(), stdout.ready()])
 }
 
-/**
- * Delivers and erases as much as possible now, and prints the summary. If a running service does the work, only
- * says so.
- *
- * @param tellMore - prints more before the summary, and returns its exit code
- */
+/** Delivers and erases what is possible now, and prints the summary, after `tellMore` has printed more. */
 export async function finishWork(
   run: AudiencesRun,
   tellMore: () => Promise<ExitCode> = () => Promise.resolve(exitCodes.ok),

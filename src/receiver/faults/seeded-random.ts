@@ -1,8 +1,4 @@
-/**
- * Makes a generator of numbers from 0 up to, but not including, 1. Equal seeds give equal numbers (mulberry32).
- *
- * @param seed - a whole number
- */
+/** Makes a generator of numbers from 0 up to, but not including, 1, from a whole number (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {

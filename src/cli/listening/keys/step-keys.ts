@@ -87,11 +87,7 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
 /** At least this many characters at once count as pasted, probably into the wrong window. */
 const pastedMin = 8
 
-/**
- * Handles keys that arrived together. A pure function.
- *
- * @param events - the requests that the receiver keeps, oldest first
- */
+/** Handles keys that arrived together. `events` are the kept requests, oldest first. A pure function. */
 export function stepKeys(
   state: KeysState,
   keys: readonly Key[],
