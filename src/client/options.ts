@@ -13,7 +13,8 @@ import type { Transport } from './transport.ts'
 export interface ClientOptions {
   /**
    * The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. Node checks certificates:
-   * NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check off.
+   * NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check off. The options of
+   * Node's global agent count too.
    */
   readonly endpoint?: string | undefined
   /**

@@ -16,8 +16,7 @@ export class PooledTransport implements Transport {
   readonly #http: typeof Http | typeof Https
   readonly #agent: Http.Agent
   readonly #target: ReturnType<typeof urlToHttpOptions>
-  /** Alternating names and values, which Node writes unchanged. */
-  readonly #headers: readonly string[]
+  readonly #authorization: string
   readonly #timeoutMs: number
   readonly #clock: Clock
   /** The requests that each signal aborts. */
@@ -29,15 +28,11 @@ export class PooledTransport implements Transport {
     { endpoint, writeKey, timeoutMs, clock }: HttpTransportOptions,
   ) {
     this.#http = http
-    this.#agent = new http.Agent({ keepAlive: true })
-    const url = new URL(endpoint)
-    this.#target = urlToHttpOptions(url)
-    this.#headers = [
-      ...['host', url.host],
-      ...['authorization', `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`],
-      ...['content-type', 'application/json'],
-      ...['user-agent', `evroute/${evrouteVersion}`],
-    ]
+    // The global agent may have a proxy and authorities. Without its timeout, which would close idle connections.
+    const { options } = http.globalAgent as Https.Agent
+    this.#agent = new http.Agent({ ...options, keepAlive: true, timeout: undefined })
+    this.#target = urlToHttpOptions(new URL(endpoint))
+    this.#authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
     this.#timeoutMs = timeoutMs
     this.#clock = clock
   }
@@ -61,7 +56,12 @@ export class PooledTransport implements Transport {
           path,
           method: 'POST',
           agent: this.#agent,
-          headers: [...this.#headers, 'content-length', String(Buffer.byteLength(body))],
+          headers: {
+            authorization: this.#authorization,
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(body),
+            'user-agent': `evroute/${evrouteVersion}`,
+          },
         },
         (response) => {
           isAnswered = true

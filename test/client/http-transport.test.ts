@@ -1,10 +1,13 @@
 import { getEventListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { globalAgent } from 'node:https'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { encodeEnvelope } from '../../src/client/envelope.ts'
 import { createHttpTransport, type Transport } from '../../src/client/index.ts'
 import { evrouteVersion } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
+import { makeCertificate } from '../support/certificates.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
 import { encodedCall, startEndpoint, startMs, unreachableUrl } from './support.ts'
 
 const calls = [encodedCall('a', '{"messageId":"a","name":"Zoë 🎈"}'), encodedCall('b')]
@@ -52,6 +55,17 @@ describe('createHttpTransport', () => {
       reason: 'The endpoint answered 429: Slow down',
       afterMs: 2_322,
     })
+  })
+
+  test("connects with the options of Node's global agent, such as authorities", async () => {
+    const certificate = await makeCertificate()
+    const { url } = await TestEndpoint.start(200, certificate)
+    expect(await send(transportTo(url))).toMatchObject({ kind: 'retry' })
+    globalAgent.options.ca = certificate.cert
+    onTestFinished(() => {
+      delete globalAgent.options.ca
+    })
+    expect(await send(transportTo(url))).toMatchObject({ kind: 'accepted' })
   })
 
   test('does not follow redirects', async () => {
