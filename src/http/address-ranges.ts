@@ -131,9 +131,8 @@ function parseRanges() {
 }
 
 /**
- * Returns the rule for an address; undefined if it is public. An IPv6 address that contains an IPv4 address, as in
- * NAT64 (RFC 6052) and ISATAP (RFC 5214), is judged by the IPv4 address. A network's own NAT64 prefix cannot be
- * recognised.
+ * Returns the rule for an address; undefined if it is public. An IPv6 address that contains an IPv4 address, as in NAT64
+ * (RFC 6052) and ISATAP (RFC 5214), is judged by that. Other NAT64 prefixes than the well-known one are unknown.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
   // Parse the ranges on first use, because most programs that load this module never need them.

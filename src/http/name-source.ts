@@ -36,9 +36,8 @@ export interface NameSourceOptions {
 }
 
 /**
- * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. Node's `dns.lookup`
- * would block one of four threads while the DNS servers of a name don't answer, so four such names would block all
- * other look-ups, and file access.
+ * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. `dns.lookup` blocks one
+ * of Node's four threads while a DNS server doesn't answer, so four names could block all look-ups and file access.
  */
 export class NameSource {
   readonly #options: NameSourceOptions

@@ -13,9 +13,8 @@ export function batchDefaultsBytes({ context, integrations }: BatchDefaults): nu
 
 /**
  * Makes a function that merges a batch's context and integrations into a call. The call's own values win, key by key
- * at the top level. Integrations inside a context count if the call or batch has no others. A value of the call that
- * is not an object is kept, so that `checkCall` refuses the call. If nothing changes, the function returns the given
- * call itself.
+ * at the top level. Integrations inside a context count if the call or batch has no others. A value of the call that is
+ * not an object is kept, so that `checkCall` refuses the call. If nothing changes, returns the call itself.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })

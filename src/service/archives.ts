@@ -47,9 +47,8 @@ export class Archives {
   }
 
   /**
-   * Archives the accepted events in the results, if their source has an archive. Includes duplicates, because an
-   * earlier run may have ended before it archived the original. Throws `cannot_write_file` if the write fails or takes
-   * more than 5 s.
+   * Archives the accepted events, including duplicates, because an earlier run may have ended before it archived the
+   * original. Throws `cannot_write_file` if the write fails or takes more than 5 s.
    */
   async keep(
     source: ConfiguredSource | undefined,

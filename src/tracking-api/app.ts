@@ -103,8 +103,7 @@ type OriginOf = (request: IncomingMessage) => Pick<Request, 'ip' | 'protocol' | 
 
 /**
  * Stops express from changing the prototypes of requests and responses. V8 would drop its optimisations for these
- * objects, and each request would take twice as long. Returns a function that reads the properties that few requests
- * need.
+ * objects, and each request would take twice as long. Returns a function for the properties that few requests need.
  */
 function leavePrototypes(app: Express): OriginOf {
   const known = app.request

@@ -54,8 +54,7 @@ export class Collector {
 
   /**
    * Accepts the calls of a request, and returns its answer; undefined if the client has disconnected. Never rejects.
-   * Doesn't read the body while the queue is full, or if the headers contain a write key that is unknown, disabled or
-   * over its rate limit.
+   * Doesn't read the body while the queue is full, or if the write key in the headers may not send now.
    */
   async collect(request: TrackingRequest): Promise<HttpAnswer | undefined> {
     const early = this.#earlyAdmission(request.headers)

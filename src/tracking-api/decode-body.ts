@@ -30,8 +30,7 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 /**
  * Parses a body, and inflates it if it begins like gzip. Ignores Content-Encoding, because some clients omit it, and
- * some proxies inflate a body but keep the header. Replaces invalid UTF-8, so that one bad byte doesn't make a batch
- * fail.
+ * some proxies inflate a body but keep the header. Replaces invalid UTF-8, so that one bad byte doesn't fail a batch.
  */
 export async function decodeBody(
   wire: Buffer,

@@ -54,10 +54,9 @@ export function standardWebhooksHeaders(
 }
 
 /**
- * Encodes a messageId for `webhook-id`. Visible ASCII characters stay, except `%` and `.`: the full stop
- * separates the parts of the signed content and must not occur in an id. All other characters are
- * percent-encoded in UTF-8, so that `decodeURIComponent` restores them. If the result exceeds 256 characters,
- * returns `sha256_` and the hexadecimal SHA-256 of the messageId instead.
+ * Encodes a messageId for `webhook-id`. Visible ASCII characters stay, except `%` and `.`, which separates the parts of
+ * the signed content. All other characters are percent-encoded in UTF-8, as for `decodeURIComponent`. If the result
+ * exceeds 256 characters, returns `sha256_` and the hexadecimal SHA-256 of the messageId instead.
  */
 export function webhookId(messageId: string): string {
   const id = messageId.replace(/(?:[^!-~]|[.%])+/g, percentEncode)
