@@ -18,9 +18,9 @@ import type { ComputationClass, Member, MemberIdentity } from './audience.ts'
 
 /** The columns of a CSV, or fields of JSON rows, that contain members. */
 export interface MemberColumns {
-  /** With userIds; `userId`, `user_id` or `id` by default. */
+  /** The columns with userIds; `userId`, `user_id` or `id` by default. */
   readonly userIds: readonly string[]
-  /** With the value of a computed trait; `value` by default. */
+  /** The column with the value of a computed trait; `value` by default. */
   readonly value: string | undefined
 }
 

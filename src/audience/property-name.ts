@@ -14,9 +14,7 @@ export function propertyName(name: string): string | undefined {
   return property === '' ? undefined : property
 }
 
-/**
- * Returns why a key cannot be used, as a sentence without a period. `.` and `..` don't work in the path of a URL.
- */
+/** Returns why a key cannot be used, as a sentence without a period. `.` and `..` don't work in the path of a URL. */
 export function checkKey(key: string): string | undefined {
   if (key === '') return 'The key is empty'
   if (key.length > keyLengthMax) return `The key has more than ${keyLengthMax} characters`

@@ -24,7 +24,7 @@ interface RemovalPreviewOptions extends Omit<
  */
 export interface RemovalOutcome {
   readonly kind: 'removed' | 'ended' | 'superseded'
-  /** As last stored. */
+  /** The audience as it was last stored. */
   readonly audience: Audience
   /** How many members left. */
   readonly left: number

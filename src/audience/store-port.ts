@@ -61,9 +61,7 @@ export interface TakeRequest extends SyncRequest {
 export type TakeOutcome =
   'entered' | 'changed' | 'unchanged' | 'repeated' | 'contradicted' | 'suppressed'
 
-/**
- * The outcome of part of a list; `superseded`, without changes, if a newer sync of the audience has begun.
- */
+/** The outcome of part of a list; `superseded`, without changes, if a newer sync of the audience has begun. */
 export type TakeResult =
   | { readonly kind: 'taken'; readonly outcomes: readonly TakeOutcome[] }
   | { readonly kind: 'superseded' }

@@ -2,7 +2,7 @@ import type { StoreAudit } from './log-port.ts'
 
 /** A named count. */
 export interface AuditFigure {
-  /** The name for people, such as `ledger pending`. */
+  /** The name to show, such as `in the store`. */
   readonly name: string
   readonly count: number
 }

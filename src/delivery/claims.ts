@@ -110,7 +110,7 @@ export class Claims {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
   }
 
-  /** Returns when the first delivery in each lane can start, as far as any is known to be waiting. */
+  /** Returns when the first waiting delivery in each lane can start, for lanes that are known to have one. */
   startTimes(): readonly StartTime[] {
     const { times } = this.#options
     const nowMs = this.lookedAtMs

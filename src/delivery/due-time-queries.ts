@@ -63,7 +63,7 @@ export class DueTimeQueries {
     return true
   }
 
-  /** Whether the pause lasts. Setting the clock back ends it. */
+  /** Whether queries about all destinations are paused. Setting the clock back ends the pause. */
   #isPaused(nowMs: number): boolean {
     return nowMs >= this.#pause.sinceMs && nowMs < this.#pause.untilMs
   }

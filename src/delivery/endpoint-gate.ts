@@ -24,7 +24,7 @@ export type Access = 'ask' | 'wait' | 'blocked'
 export interface BegunRequest {
   /** The breaker's ticket; undefined if it had no free slot. */
   readonly ticket: BreakerTicket | undefined
-  /** The pace's value for this request, see `Pace.start`. */
+  /** The value from `Pace.start`. */
   readonly cuts: number
 }
 
@@ -51,9 +51,7 @@ export class EndpointGate {
     return isDeepStrictEqual([unrated(this.endpoint), this.#policy], [unrated(endpoint), policy])
   }
 
-  /**
-   * Changes the concurrency and the rate. Requests in flight continue, even if they exceed the new concurrency.
-   */
+  /** Changes the concurrency and the rate. Requests in flight continue, even if they exceed the new concurrency. */
   resize(concurrency: number, perSecondMax: number = Infinity): void {
     this.#breaker.resize(concurrency)
     this.#pace.limit = perSecondMax

@@ -14,7 +14,7 @@ export interface GivingUpOptions {
   readonly outbox: Outbox
 }
 
-/** Maximum number of deliveries per lane to claim in order to expire them, per step. */
+/** Maximum number of deliveries per lane that one step claims and expires. */
 const givenUpAtOnceMax = 500
 
 /** Expires deliveries whose endpoints have been down for a whole retry window. */

@@ -13,15 +13,11 @@ export type LoggedState = 'pending' | 'delivered' | 'failed' | 'expired'
 
 /** A delivery as the log lists it. */
 export interface LoggedDelivery extends DeliveryProgress {
-  /** The destination. */
   readonly destinationId: string
   /** Unique among the deliveries of the destination. */
   readonly id: number
-  /** The source of the event. */
   readonly sourceId: string
-  /** The messageId of the event. */
   readonly messageId: string
-  /** The type of the event. */
   readonly type: EventType
   /** The name of a track event, page or screen; null if it has none, or if very long ids precede it in the body. */
   readonly eventName: string | null
@@ -131,9 +127,7 @@ export interface StoreAudit {
   readonly withoutBody: number
 }
 
-/**
- * The log of deliveries, for the delivering process and for others. The rules of the DeliveryStore port apply.
- */
+/** The log of deliveries, for the delivering process and for others. The rules of the DeliveryStore port apply. */
 export interface DeliveryLog {
   /** Lists the deliveries that match the filter, highest id first. */
   list(request: ListRequest): Promise<readonly LoggedDelivery[]>
@@ -156,7 +150,7 @@ export interface DeliveryLog {
    */
   discard(request: DiscardRequest): Promise<number>
   /**
-   * Deletes old rows, but not from the ledger's totals. Expires deliveries whose retry window is over at `nowMs`, as
+   * Deletes old rows; the ledger keeps its totals. Expires deliveries whose retry window is over at `nowMs`, as
    * `window_over`. Leased deliveries are left alone.
    */
   purge(request: PurgeRequest): Promise<PurgeResult>

@@ -21,7 +21,7 @@ const doubledPauseMsMax = 30_000
 const pauseJitter = 0.2
 /** Maximum share of the rate that remains after a 429. */
 const keptShareMax = 0.9
-/** Minimum share that remains: perhaps other senders kept the endpoint busy. */
+/** Minimum share that remains, in case other senders kept the endpoint busy. */
 const keptShareMin = 0.5
 /** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000

@@ -56,7 +56,7 @@ export interface DeliveringProcesses {
    * the last rank.
    */
   heartbeat(request: Heartbeat): Promise<readonly ProcessPlace[]>
-  /** Removes a process, which must have no request in flight, at once. Ignores an unknown process. */
+  /** Removes a process at once; it must have no request in flight. Ignores an unknown process. */
   leave(request: { readonly processId: string }): Promise<void>
   /** Sends news to the other processes, without waiting. A process that misses it finds out for itself. */
   tell(news: BreakerNews): void

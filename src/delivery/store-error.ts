@@ -1,8 +1,6 @@
 import { StoreUnusableError, type ErrorDetails } from '../model/index.ts'
 
-/**
- * This process's clock and the store's server's differ too much. Nothing may be sent or deleted until they agree.
- */
+/** This process's clock and the store's server's differ too much. Nothing may be sent or deleted until they agree. */
 export class ClocksDisagreeError extends StoreUnusableError {
   override readonly name: string = 'ClocksDisagreeError'
 

@@ -81,9 +81,7 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
   readonly leasedUntilMs?: number | undefined
 }
 
-/**
- * The request of a first try that succeeded. Most deliveries need no other, so it is stored in the delivery's row.
- */
+/** The request of a first try that succeeded. Most deliveries need no other, so it is stored in the delivery's row. */
 export type FirstTry = Pick<RequestRecord, 'url' | 'atMs' | 'durationMs' | 'status' | 'excerpt'>
 
 /** How a lease ends. */

@@ -43,7 +43,7 @@ export interface PipelineOptions {
   readonly delivers?: boolean
   /** How long to retry a delivery after its first attempt; 4 h by default. */
   readonly retryWindowMs?: number
-  /** How long an endpoint may take to answer; 5 s by default and at most. */
+  /** How long an endpoint may take to answer: at most 5 s, which is the default. */
   readonly deadlineMs?: number
   /** Decides which addresses may be connected to; by default, all may. */
   readonly guard?: AddressGuard
@@ -170,7 +170,7 @@ export class Pipeline {
     return this.#shares?.hindrance
   }
 
-  /** Whether this process is the one that reports on the store, of all that share it. */
+  /** Whether this process, of all that share the store, reports the store's metrics. */
   get isFirst(): boolean {
     return this.#shares?.isFirst ?? true
   }

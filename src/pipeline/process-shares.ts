@@ -24,7 +24,7 @@ import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
  */
 export type SendingHindrance = 'joining' | 'store' | 'clocks'
 
-/** Ranks the processes that look after the store, in place of a destination's id. */
+/** Used like a destination id, to rank the processes that look after the store. */
 const storeWide = ''
 
 /** How much this process may send to each endpoint of a destination. */
@@ -132,9 +132,7 @@ export class ProcessShares implements Peers {
     return this.#isFirst
   }
 
-  /**
-   * Tells the other processes to take over at once. Call it when no request is in flight. Idempotent.
-   */
+  /** Tells the other processes to take over at once. Call it when no request is in flight. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed

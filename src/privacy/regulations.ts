@@ -68,7 +68,7 @@ export class Regulations implements RegulationReader {
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
   readonly #archives: ArchiveErasures
-  /** Regulations from `found`, which need no retry here: `found` receives them until they are finished. */
+  /** Regulations to leave to the next call of `found`, instead of retrying them every second. */
   readonly #found = new Set<string>()
   /** Regulations that failed. They are retried after a restart. */
   readonly #failed = new Set<string>()

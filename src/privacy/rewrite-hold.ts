@@ -1,4 +1,4 @@
-/** The first and the longest wait after a failed rewrite; doubles after each failure. */
+/** The first and the longest wait after a failed rewrite; the wait doubles after each failure. */
 const [firstWaitMs, longestWaitMs] = [1_000, 600_000]
 
 /** Backs off after a failed rewrite of files, such as on a full disk. */

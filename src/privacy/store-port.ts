@@ -140,6 +140,6 @@ export interface SharedRegulations {
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
-  /** Ends all waits for a lost archive: its regulations record a problem. False if the name is not registered. */
+  /** Makes regulations no longer wait for a lost archive, and record that as a problem. False for an unknown name. */
   release(request: { readonly name: string }): Promise<boolean>
 }

@@ -6,7 +6,7 @@ export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
 /** The failure reason of a delivery that an erasure ended. It replaces the reason of an earlier failure. */
 export const erasedReason = 'erased'
 
-/** Groups deliveries that were given up by destination; `destinationIds` has an entry for each one. */
+/** Counts given-up deliveries per destination; `destinationIds` has an entry for each delivery. */
 export function givenUpByDestination(
   destinationIds: readonly string[],
   reason: GivenUpReason = refusedReason,

@@ -20,9 +20,9 @@ export interface OpenStoreOptions {
    * the main thread free, so it suits programs that deliver a lot.
    */
   readonly ownThread?: boolean | undefined
-  /** The log for the progress of an upgrade of a file from an earlier version. */
+  /** Where to log the progress when a file from an earlier version is upgraded. */
   readonly log?: Log | undefined
-  /** The bounds of a store in memory; each has a default. */
+  /** The limits of a store in memory; each has a default. */
   readonly bounds?: MemoryBoundsOptions | undefined
 }
 

@@ -3,9 +3,7 @@ export type ColumnType = 'text' | 'bigint'
 
 /** The parts of SQL in which SQLite and PostgreSQL differ. */
 export interface Dialect {
-  /**
-   * The end of a SELECT that locks its rows until the transaction ends; empty in SQLite, which has one writer.
-   */
+  /** The end of a SELECT that locks its rows until the transaction ends; empty in SQLite, which has one writer. */
   readonly forUpdate: Sql
   /** Like `forUpdate`, but skips rows that another transaction has locked. */
   readonly forUpdateSkipLocked: Sql

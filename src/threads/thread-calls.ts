@@ -102,9 +102,7 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     this.#calls.sendNow()
   }
 
-  /**
-   * Refuses further calls, waits for those in progress and for `before`, then closes the thread and waits for its end.
-   */
+  /** Refuses further calls, closes the thread after `before` and the calls so far, and waits for its end. */
   close(before?: Promise<void>): Promise<void> {
     this.#closed ??= this.#close(before)
     return this.#closed

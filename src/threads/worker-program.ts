@@ -18,7 +18,7 @@ export function workerProgram(
 
 /** Starts a thread with this process's Node options, without those that need a program on the command line. */
 export function startWorker(program: URL): Worker {
-  // Not imported, because commands that start no thread would load it for 1.5 ms.
+  // Load this only here, because an import would take 1.5 ms in commands that start no thread.
   const threads = process.getBuiltinModule('node:worker_threads')
   return new threads.Worker(program, optionsOfFiles(process.execArgv))
 }

@@ -113,7 +113,7 @@ export function* retry(engine: LogEngine, request: RetryRequest): Script<number>
   return rows.length
 }
 
-/** Fails pending deliveries without sending them. Returns how many. */
+/** Ends pending deliveries as failed, without sending them. Returns how many. */
 export function* discard(engine: LogEngine, request: DiscardRequest): Script<number> {
   const { nowMs } = request
   // The lanes let SQLite use the index of pending deliveries.

@@ -19,7 +19,7 @@ export const loggedColumns = `delivery.destination_id, delivery.id, source_id, m
   state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
   reason, settled_at, manual_retries`
 
-/** Returns the column `body_start`, read from the table `messages` by an id: the expression `ofMessage`. */
+/** Returns the column `body_start`: the beginning of the body in the table `messages` with the id `ofMessage`. */
 export function bodyStartFrom(messages: string, ofMessage: string): string {
   return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
 }
@@ -55,7 +55,7 @@ export interface ListedRow extends LoggedRow {
   readonly body_start: string | null
 }
 
-/** Makes a delivery of a list from its row. */
+/** Makes a listed delivery from its row. */
 export function listedDelivery(row: ListedRow): LoggedDelivery {
   return loggedDelivery(row, row.body_start)
 }

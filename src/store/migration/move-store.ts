@@ -10,7 +10,7 @@ import { SqliteExport } from './sqlite-export.ts'
 
 /** The progress of a move. */
 export interface MoveProgress {
-  /** The kind of rows that is being moved, as a plural for messages. */
+  /** The name of the rows that are being moved, such as `deliveries`. */
   readonly title: string
   /** Rows of this kind written so far. */
   readonly rows: number
@@ -18,7 +18,7 @@ export interface MoveProgress {
   readonly rowsAll: number
 }
 
-/** A store and its new place. */
+/** A store to move, and how to move it. */
 export interface MoveRequest {
   /** The file of the store. */
   readonly path: string

@@ -10,7 +10,7 @@ export type Row = Readonly<Record<string, string | number | null>>
 export interface MovedTable {
   /** Its name in SQLite; in PostgreSQL it has the prefix `evroute_`. */
   readonly name: string
-  /** The word for its rows in messages, as a plural. */
+  /** The name of its rows in messages to people, such as `deliveries`. */
   readonly title: string
   /** The text after FROM that reads its rows in SQLite; its name by default. */
   readonly source?: string

@@ -5,7 +5,7 @@ import type { UrlRefusal } from '../store-errors.ts'
 const sessionSettings = [
   // JIT compilation of these statements takes longer than running them.
   '-c jit=off',
-  // Use indexes even while a table is small: a plan that scans or sorts all of it is slow once it has grown.
+  // Always use indexes, even for most of a table: a plan that scans or sorts all of it is slow once it has grown.
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',

@@ -163,7 +163,7 @@ export class DeliveryLogTables {
     return count
   }
 
-  /** Fails pending deliveries without sending them. Returns how many. */
+  /** Ends pending deliveries as failed, without sending them. Returns how many. */
   discard(request: DiscardRequest): Promise<number> {
     return this.#change(() => discard(logEngine, request))
   }

@@ -24,7 +24,7 @@ interface LiveProcess {
   readonly destinations: ReadonlyMap<string, Membership>
 }
 
-/** Heartbeats and leaving take this advisory lock first. Its number follows that of the lock for tables. */
+/** `heartbeat` and `leave` take this advisory lock first. Its number follows that of the lock for tables. */
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
 /** The server's time after the wait for the lock; the transaction's time would be from before the wait. */

@@ -106,7 +106,7 @@ export function partitionsFor(momentsMs: readonly number[]): readonly string[] {
   return momentsMs.map(dayOf).flatMap((day) => [create('success', day), create('failure', day)])
 }
 
-/** Tells whether a failure is recent, but not for ever if the clock is set back. */
+/** Uses the absolute difference, so that a failure doesn't stay recent if the clock is set back. */
 function isRecent(failedMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - failedMs) < tryAgainMs
 }

@@ -47,9 +47,7 @@ export class ServerClock {
     return isKnown ? work() : this.ask(session).then(work)
   }
 
-  /**
-   * Asks the server for its time, once for concurrent callers. Throws like {@link ServerClock.inAgreement}.
-   */
+  /** Asks the server for its time, once for concurrent callers. Throws like {@link ServerClock.inAgreement}. */
   ask(session: Session): Promise<void> {
     const asking =
       this.#asking.get(session) ?? this.#ask(session).finally(() => this.#asking.delete(session))

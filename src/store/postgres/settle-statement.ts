@@ -153,7 +153,7 @@ export function settleQuery(batch: EndRequest<Settlement>, holder: number): Sett
   return { name: 'settle', sql, values, settlementsOf }
 }
 
-/** Sorts settlements into the order in which all transactions lock rows. */
+/** Compares settlements by the order in which all transactions lock rows. */
 function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1

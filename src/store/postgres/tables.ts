@@ -162,7 +162,7 @@ const clocksMs = 24 * 60 * 60 * 1_000
 
 /**
  * What later versions added. They only add, so that processes of the first version keep working and can be
- * restarted. One release stops using something, and the next one removes it.
+ * restarted. Something that a release no longer uses is removed by the next one.
  *
  * - A trigger deletes requests together with their delivery, because an erasure finds requests through deliveries.
  *   It also runs when a process of the first version deletes a delivery. Its settings keep the planner from reading

@@ -2,10 +2,10 @@ import { waitingBriefly, type Database } from './database.ts'
 import { pragma } from './schema.ts'
 import type { TransactionHooks } from './write-queue.ts'
 
-/** Number of pages in the write-ahead log, and not yet in the file, at which a checkpoint runs. */
+/** Run a checkpoint once this many pages are in the write-ahead log but not yet in the file. */
 const waitingPagesMax = 1_000
 
-/** Number of pages in the log at which a checkpoint waits for readers, so that the log can start over. */
+/** Make checkpoints wait for readers once the log has this many pages, so that it can start over. */
 const logPagesMax = 16_000
 
 /**

@@ -18,7 +18,7 @@ import { audit, listDeliveries } from './log-reader.ts'
 import { purgeOld } from './purging.ts'
 import type { LogParts } from './store-parts.ts'
 
-/** The delivery log in a file. Subclasses decide how work runs. */
+/** The delivery log in a file. Subclasses implement `read` and `write`. */
 export abstract class FileLog implements DeliveryLog {
   protected readonly sql: SqlDatabase
   protected readonly engine: LogEngine

@@ -27,7 +27,7 @@ export class Leases {
   }
 
   /** Undoes {@link Leases.beginEnd}. */
-  goOn({ lease }: Lease): void {
+  cancelEnd({ lease }: Lease): void {
     this.#ending.delete(lease)
   }
 

@@ -86,7 +86,7 @@ export async function listDeliveries(
   return rows.map(listedDelivery)
 }
 
-/** Returns the index of the wanted states if it has few rows; then, walking through all deliveries is slower. */
+/** Returns the index of the wanted states if it has so few rows that reading all deliveries would be slower. */
 function rareStates(filter: DeliveryFilter, statements: Statements): IndexOfStates | undefined {
   if (filter.id !== undefined || indexFor(filter) !== undefined) return undefined
   const found = indexesOfStates.find(({ states }) =>
@@ -100,9 +100,7 @@ function rareStates(filter: DeliveryFilter, statements: Statements): IndexOfStat
   return rows > rareRowsMax ? undefined : found
 }
 
-/**
- * Reads the ledger and counts the rows in one snapshot. Deliveries without a body are counted right afterwards.
- */
+/** Reads the ledger and counts the rows in one snapshot; counts deliveries without a body right afterwards. */
 export async function audit(parts: LogParts): Promise<StoreAudit> {
   const figures = figuresOf(parts)
   let withoutBody = 0
@@ -164,7 +162,7 @@ async function* bucketsOf(
   }
 }
 
-/** Returns the index that finds a filter's messageId or user in a bucket; undefined for others, and with an id. */
+/** Returns the index for a filter by messageId or user; undefined for other filters, and those with an id. */
 function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined {
   if (id !== undefined) return undefined
   if (messageId !== undefined) return 'deliveries_by_message'

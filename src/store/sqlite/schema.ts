@@ -180,7 +180,7 @@ function statementsOf(sql: string): readonly string[] {
 /** Adds the SQL functions that compute the keys of members during an upgrade. */
 function addUpgradeFunctions(database: Database): void {
   const raw = fromStoredOrNull
-  // SQLite counts the parameters of these functions.
+  // Name every parameter, because SQLite counts them.
   database.function('user_text_of', (userId, anonymousId) =>
     userText({ userId: raw(userId), anonymousId: raw(anonymousId) }),
   )

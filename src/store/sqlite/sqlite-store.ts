@@ -189,7 +189,7 @@ export class SqliteStore extends FileLog implements Store {
       for (const { delivery } of settlements) this.#parts.leases.end(delivery)
       return settlements.filter((settlement) => !ineffective.has(settlement))
     } catch (error) {
-      for (const { delivery } of settlements) this.#parts.leases.goOn(delivery)
+      for (const { delivery } of settlements) this.#parts.leases.cancelEnd(delivery)
       throw error
     }
   }

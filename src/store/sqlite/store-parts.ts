@@ -2,7 +2,7 @@ import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import type { Statements } from './statements.ts'
 
-/** What work on rows needs in any process. */
+/** The objects with which any process works on rows. */
 export interface LogParts {
   readonly statements: Statements
   readonly counts: Counts
@@ -10,7 +10,7 @@ export interface LogParts {
   readonly leases?: Leases
 }
 
-/** What work on rows needs in the delivering process. */
+/** The objects with which the delivering process works on rows. */
 export interface StoreParts extends LogParts {
   readonly leases: Leases
   /** Whether ended deliveries and requests are kept. */

@@ -10,7 +10,7 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** What else happens around a transaction. */
+/** Functions to call around each transaction. */
 export interface TransactionHooks {
   /** Called before every transaction. If it throws, all callers in the transaction get the error. */
   beforeBegin?(): void
