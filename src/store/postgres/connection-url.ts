@@ -9,6 +9,8 @@ const sessionSettings = [
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',
+  // The statements expect this level. The default of a database or user can be stricter, which makes them conflict.
+  '-c default_transaction_isolation=read\\ committed',
 ]
 
 /** How a session may be used. */

@@ -163,6 +163,16 @@ test('a settlement whose answer was lost does not affect the next lease', async 
   expect(await tested.store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
 })
 
+test('sessions read committed rows, even if a user reads snapshots by default', async () => {
+  await query('CREATE ROLE careful LOGIN')
+  await query("ALTER ROLE careful SET default_transaction_isolation = 'serializable'")
+  const use = { connectionsMax: 1, isReadOnly: false }
+  const database = new Database(server.url({ user: 'careful' }), use)
+  onTestFinished(() => database.close())
+  const rows = await database.rows({ sql: 'SHOW transaction_isolation', values: [] })
+  expect(rows).toEqual([{ transaction_isolation: 'read committed' }])
+})
+
 describe('a store cannot be opened', () => {
   test('with a wrong password, which no message shows', async () => {
     await query("CREATE ROLE strict LOGIN PASSWORD 'right'")
