@@ -236,10 +236,11 @@ export class Session {
 
   /** Sends a request to the receiver again, or an edited request to a different server. */
   async resend(record: EventRecord, edit?: RequestEdit): Promise<void> {
-    const { seq, path, headers, rawBase64 } = record
-    const isCaptured = this.capture.value !== undefined
+    const { seq, endpoint, path, headers, rawBase64 } = record
+    // The receiver may have dropped the request, but only it can send to one of several endpoints.
+    const isSent = endpoint === null || this.capture.value !== undefined
     const resent = await this.#tried(() =>
-      isCaptured ? api.send(edit ?? { path, headers, rawBase64 }) : api.resend(seq, edit),
+      isSent ? api.send(edit ?? { path, headers, rawBase64 }) : api.resend(seq, edit),
     )
     const where = edit?.url === undefined ? '' : ` to ${edit.url}`
     const how = edit === undefined ? 'without changes' : 'edited'
@@ -331,10 +332,8 @@ export class Session {
     const isChecked = signature !== null && signature !== 'unchecked'
     const verdict = isChecked ? ` Signature ${signatureText(signature)}.` : ''
     // In a capture, the number would select a different request.
-    const isShowable = seq !== null && this.capture.value === undefined
-    const offer = isShowable
-      ? { label: `Show #${seq}`, act: () => void this.select(seq) }
-      : undefined
+    const isHidden = seq === null || this.capture.value !== undefined
+    const offer = isHidden ? undefined : { label: `Show #${seq}`, act: () => void this.select(seq) }
     const isProblem = status === null || status >= 400
     this.notice.value = { text: `${what}: ${end}.${verdict}`, isProblem, offer }
   }

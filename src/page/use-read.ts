@@ -32,6 +32,8 @@ export function useRead<Value>(
 /** Returns the message of an error. */
 export function messageOf(error: unknown): string {
   if (hasNoAnswer(error)) return 'There is no answer. Is evroute still running?'
+  if (error instanceof SyntaxError)
+    return 'The answer does not come from evroute. Is a proxy in between?'
   return error instanceof Error ? error.message : String(error)
 }
 

@@ -301,7 +301,7 @@ test('the page connects again after a proxy has answered instead of the receiver
   await page.getByText('Live').waitFor()
 })
 
-test('a second click on a request keeps it on the page, although the receiver has dropped it', async () => {
+test('a request that the receiver has dropped stays on the page, and can be resent', async () => {
   const { url, send } = await startReceiver({ eventsMax: 1 })
   await send(paid)
   const page = await openPage(url)
@@ -313,7 +313,9 @@ test('a second click on a request keeps it on the page, although the receiver ha
   let reads = 0
   page.on('request', (request) => (reads += Number(request.url().includes('/event?'))))
   await rows.last().click()
-  await rows.first().click()
-  await page.getByRole('heading', { name: '#2 ' }).waitFor()
+  await page.getByRole('button', { name: 'Resend', exact: true }).click()
+  await page.getByText('Resent #1 without changes: the answer is 200. Signature ✓ valid.').waitFor()
+  await page.getByRole('button', { name: 'Show #3' }).click()
+  await page.getByRole('heading', { name: '#3 ' }).waitFor()
   expect(reads).toBe(1)
 })

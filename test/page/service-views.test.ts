@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
 import { goTo, openService, afterRefresh, startService } from './service.ts'
@@ -5,14 +6,23 @@ import { goTo, openService, afterRefresh, startService } from './service.ts'
 withBrowser()
 
 test('a view stays when there is no answer, and says so until there is one', async () => {
-  const { page } = await openService({ movesTime: true, expected: /ERR_/ })
-  await page.route('**/v1/overview', (route) => route.abort(), { times: 1 })
-  await page.clock.runFor(5_000)
-  const problem = page.getByText('There is no answer. Is evroute still running?')
-  await problem.waitFor()
-  expect(await page.getByRole('heading', { name: 'Last hour' }).count()).toBe(1)
-  await page.clock.runFor(5_000)
-  await problem.waitFor({ state: 'detached' })
+  const { page } = await openService({ movesTime: true, expected: /ERR_|502/ })
+  const answers = [
+    ['There is no answer. Is evroute still running?', (route: Route) => route.abort()],
+    [
+      'The answer does not come from evroute. Is a proxy in between?',
+      (route: Route) => route.fulfill({ status: 502, body: '<html>Bad Gateway' }),
+    ],
+  ] as const
+  for (const [text, answer] of answers) {
+    await page.route('**/v1/overview', answer, { times: 1 })
+    await page.clock.runFor(5_000)
+    const problem = page.getByText(text)
+    await problem.waitFor()
+    expect(await page.getByRole('heading', { name: 'Last hour' }).count()).toBe(1)
+    await page.clock.runFor(5_000)
+    await problem.waitFor({ state: 'detached' })
+  }
 })
 
 describe('the ledger', () => {

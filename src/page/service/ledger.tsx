@@ -6,7 +6,12 @@ import { counted, countText } from '../text.ts'
 import { usePolled, useRead } from '../use-read.ts'
 import type { ServiceParts } from './service-session.ts'
 
-type Line = Exclude<keyof DeliveryLedger, 'accepted' | 'deliveries'>
+/** A total of the ledger, and the lines that add up to it. */
+interface Flow {
+  readonly total: keyof DeliveryLedger
+  readonly title: string
+  readonly parts: readonly (keyof DeliveryLedger)[]
+}
 
 const flows = [
   { total: 'accepted', title: 'Events', parts: ['routed', 'filtered', 'duplicate', 'suppressed'] },
@@ -15,11 +20,7 @@ const flows = [
     title: 'Deliveries',
     parts: ['delivered', 'failed', 'expired', 'pending'],
   },
-] as const satisfies readonly {
-  total: keyof DeliveryLedger
-  title: string
-  parts: readonly Line[]
-}[]
+] as const satisfies readonly Flow[]
 
 /** The accepted events and the deliveries by outcome, and whether the sums agree. */
 export function LedgerView({ session }: ServiceParts): JSX.Element {
@@ -29,14 +30,9 @@ export function LedgerView({ session }: ServiceParts): JSX.Element {
       {(ledger) => (
         <>
           <h2>Ledger</h2>
-          {flows.map(({ total, title, parts }) => (
-            <Part key={total} title={title}>
-              <Flow
-                title={title}
-                total={ledger[total]}
-                name={total}
-                parts={parts.map((name) => ({ name, count: ledger[name] }))}
-              />
+          {flows.map((flow) => (
+            <Part key={flow.title} title={flow.title}>
+              <FlowBars flow={flow} ledger={ledger} />
             </Part>
           ))}
           <Part title="Rows in the store">
@@ -50,9 +46,7 @@ export function LedgerView({ session }: ServiceParts): JSX.Element {
 
 /** Shows in one line whether the ledger balances. */
 export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): JSX.Element {
-  const isBalanced = flows.every(({ total, parts }) => {
-    return parts.reduce((sum, name) => sum + ledger[name], 0) === ledger[total]
-  })
+  const isBalanced = flows.every(({ total, parts }) => sumOf(parts, ledger) === ledger[total])
   return (
     <Part title="Ledger">
       <p>
@@ -105,46 +99,46 @@ function AuditResult({ session }: ServiceParts): JSX.Element {
   )
 }
 
-function Flow({
-  title,
-  name,
-  total,
-  parts,
+function FlowBars({
+  flow: { total: name, title, parts },
+  ledger,
 }: {
-  readonly title: string
-  readonly name: string
-  readonly total: number
-  readonly parts: readonly { readonly name: string; readonly count: number }[]
+  readonly flow: Flow
+  readonly ledger: DeliveryLedger
 }): JSX.Element {
-  const sum = parts.reduce((before, { count }) => before + count, 0)
-  const equation = `${countText(total)} ${name} = ${parts.map((part) => `${countText(part.count)} ${part.name}`).join(' + ')}`
+  const sum = sumOf(parts, ledger)
+  const left = ledger[name] - sum
+  const total = `${countText(ledger[name])} ${name}`
+  const texts = parts.map((part) => `${countText(ledger[part])} ${part}`)
   return (
     <figure class="plot flow">
-      <div class="bars" role="img" aria-label={`${title}: ${equation}`}>
+      <div class="bars" role="img" aria-label={`${title}: ${total} = ${texts.join(' + ')}`}>
         {parts.map((part) =>
-          part.count === 0 ? null : (
-            <i key={part.name} class={part.name} style={{ flexGrow: part.count }} />
+          ledger[part] === 0 ? null : (
+            <i key={part} class={part} style={{ flexGrow: ledger[part] }} />
           ),
         )}
       </div>
       <figcaption>
-        <strong>
-          {countText(total)} {name}
-        </strong>
-        {parts.map((part) => (
-          <span key={part.name} class={`key ${part.name}`}>
-            {countText(part.count)} {part.name}
+        <strong>{total}</strong>
+        {parts.map((part, place) => (
+          <span key={part} class={`key ${part}`}>
+            {texts[place]}
           </span>
         ))}
-        {sum === total ? (
+        {left === 0 ? (
           <span class="good">✓ It balances.</span>
         ) : (
           <span class="bad">
-            ✗ It does not balance: the parts add up to {countText(sum)},{' '}
-            {countText(Math.abs(total - sum))} too {sum < total ? 'few' : 'many'}.
+            ✗ It does not balance: the parts add up to {countText(sum)}, {countText(Math.abs(left))}{' '}
+            too {left > 0 ? 'few' : 'many'}.
           </span>
         )}
       </figcaption>
     </figure>
   )
+}
+
+function sumOf(parts: Flow['parts'], ledger: DeliveryLedger): number {
+  return parts.reduce((sum, part) => sum + ledger[part], 0)
 }
