@@ -61,10 +61,7 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
-/**
- * Splits off a page of rows. Ask for one row more than its limit, to learn whether there is a next page. `last` is the
- * last row of the page, after which the next page begins; undefined on the last page.
- */
+/** Splits off a page. Ask for one row more than `limit`. `last` is the last row of the page if another page follows. */
 export function pageOf<Row>(
   found: readonly Row[],
   limit: number,

@@ -42,10 +42,7 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
   return router
 }
 
-/**
- * Requires an Origin and a JSON content type, except for reads. No form can send JSON. This stops pages on other
- * origins, even on other ports of this machine, whose requests also carry the cookie.
- */
+/** Except for reads, requires an Origin and JSON, which forms can't send. Pages on other ports have the cookie too. */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
   const isRead = method === 'GET' || method === 'HEAD'
   const isJson = headers['content-type']?.split(';')[0]?.trim() === 'application/json'

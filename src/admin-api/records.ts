@@ -97,10 +97,7 @@ export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   /** The current problems, most severe first. */
   readonly problems: readonly Problem[]
   readonly ledger: DeliveryLedger
-  /**
-   * The earliest due time of the pending deliveries that are not in flight, possibly in the future; null if there are
-   * none, or if a different process reports it.
-   */
+  /** When the next pending delivery is due, unless in flight; null for none, or if a different process reports it. */
   readonly oldestDueAt: string | null
   /** Milliseconds from acceptance to a 2xx answer, over the last 1,000 deliveries of this process. */
   readonly latency: {

@@ -5,10 +5,7 @@ export interface EncodedBatch {
   readonly callCount: number
 }
 
-/**
- * A rejected call of an accepted batch. `index` identifies it or, if no call has that index, `messageId`. If
- * neither identifies a call, the client logs a warning and ignores the entry.
- */
+/** A call of a batch, named by its `index` or else its `messageId`. The client warns about an entry that names none. */
 export interface RejectedCall {
   /** The call's position in the batch, from 0. */
   readonly index?: number | undefined

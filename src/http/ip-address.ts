@@ -86,10 +86,7 @@ function joinGroups(groups: readonly string[], groupBits: bigint): bigint {
   return groups.reduce((value, group) => (value << groupBits) | BigInt(group), 0n)
 }
 
-/**
- * Returns the part of a socket's address that identifies a client for limits: an IPv4 address, or the /64 network of
- * an IPv6 address, because a host can take any address in its network.
- */
+/** Identifies a client for limits: by its IPv4 address, or its /64 network, in which an IPv6 host has every address. */
 export function clientNetwork(address = ''): string {
   if (isIP(address) !== 6) return address
   const mapped = /^::ffff:(?<ipv4>[\d.]+)$/i.exec(address)?.groups?.['ipv4']

@@ -87,10 +87,7 @@ export class PageSessions {
   }
 }
 
-/**
- * Makes a `Set-Cookie` header. Scripts can't read the cookie, other sites can't send it, and other paths don't get it. A
- * browser that uses https never sends it over http.
- */
+/** Makes a `Set-Cookie` header. Scripts can't read the cookie; browsers send it only from this site to this path. */
 function cookie(request: BrowserRequest, token: string, durationMs: number): string {
   // A client that wrongly claims https only gets a cookie that is of less use to it.
   const isSecure = request.socket.encrypted ?? request.headers['x-forwarded-proto'] === 'https'

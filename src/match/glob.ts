@@ -1,10 +1,7 @@
 /** A pattern, split at the asterisks that stand for any characters. Without asterisks, it is a single text. */
 export type Glob = readonly string[]
 
-/**
- * Whether a text matches a glob. Searches each piece once, from left to right. The first occurrence of a piece leaves
- * the most text for the later pieces, so no piece needs to be searched again.
- */
+/** Whether a text matches a glob. Takes each piece at its first occurrence, which leaves most text for the others. */
 export function globMatches(glob: Glob, text: string): boolean {
   const first = glob[0] ?? ''
   if (glob.length < 2) return text === first

@@ -34,10 +34,7 @@ export function checkOptionNames<Options extends object>(
   )
 }
 
-/**
- * Checks a URL that requests are sent to: complete, http or https, and without a user name and password, which would
- * not be sent. Returns the normalised URL without its fragment, or throws SettingError.
- */
+/** Returns a full http or https URL, without its fragment. Throws SettingError, also for a user name or password. */
 export function checkUrl(setting: string, text: unknown): string {
   const url = typeof text === 'string' ? parseUrl(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {

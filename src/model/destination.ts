@@ -29,10 +29,7 @@ export interface Endpoint {
   readonly tls?: TlsPaths | undefined
 }
 
-/**
- * Formats a URL for the person who configured it. Removes the user name and replaces the query with `…`, because both
- * may be secrets. Treats text that is not a URL in the same way.
- */
+/** Formats a URL for the person who configured it, without its user name and query, which may be secrets. */
 export function endpointName(url: string): string {
   return withoutUser(url.replace(/#.*/s, '').replace(/\?.*/s, '?…'))
 }

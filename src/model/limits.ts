@@ -8,17 +8,11 @@ export const limits = Object.freeze({
   batchBytesMax: 500_000,
   /** Levels of nested objects and arrays in a field of a call. JSON parsers of every language accept this many. */
   callNestingMax: 500,
-  /**
-   * Bytes of one batch that the tracking API accepts, after decompression. This is more than our client sends,
-   * because other clients send up to 512,000 bytes and lose batches that are refused.
-   */
+  /** Bytes of one decompressed batch that the tracking API accepts. Some clients send this many. */
   intakeBatchBytesMax: 512_000,
   /** Events in one batch that intake accepts. */
   intakeBatchEventsMax: 2_500,
-  /**
-   * Bytes that merging adds to a batch: its context and integrations, times the number of its events. Real clients stay
-   * far below this. They send 4 KB with 100 events, or a library's name with 2,500.
-   */
+  /** Bytes of a batch's context and integrations, times its events. Real clients send at most 4 KB with 100 events. */
   intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   /** Endpoints of one destination. */
   endpointsMax: 5,

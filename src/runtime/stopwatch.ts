@@ -7,10 +7,7 @@ export function stopwatch(): () => number {
   return () => Number(process.hrtime.bigint() - startedAt) / 1e6
 }
 
-/**
- * Starts measuring elapsed time: the larger of wall and monotonic time. Wall time is wrong after the clock was set
- * back, and monotonic time stops while the machine sleeps.
- */
+/** Measures elapsed time, even if the clock is set back, or the machine sleeps and its monotonic clock stops. */
 export function elapsedTime(clock: Clock): () => number {
   const startMs = clock.nowMs()
   const livedMs = stopwatch()

@@ -29,8 +29,5 @@ export interface ServiceOptions {
   readonly failed?: ((error: unknown) => void) | undefined
 }
 
-/**
- * The role of a process among those that share a store: `ingest` accepts and stores calls, `deliver` sends
- * deliveries and carries out regulations, `all` does both.
- */
+/** `ingest` accepts and stores calls, `deliver` sends deliveries and carries out regulations, `all` does both. */
 export type ServiceRole = 'all' | 'ingest' | 'deliver'

@@ -218,10 +218,7 @@ export class Service implements AsyncDisposable {
     this.#readiness.closing()
   }
 
-  /**
-   * Stops accepting requests, waits up to `graceMs` of real time for requests in progress, and closes the store. A
-   * store whose server doesn't answer makes it take at most seven seconds longer.
-   */
+  /** Stops accepting requests, waits up to `graceMs` for those in progress, and closes the store within 7 s more. */
   close(graceMs = 0): Promise<void> {
     this.#readiness.closing()
     this.#closed ??= this.#close(graceMs)

@@ -86,10 +86,7 @@ function callerOf(called: (...parameters: never[]) => unknown): string {
   return (caller.stack ?? '').replace(/^.*\n/, '')
 }
 
-/**
- * Gives errors the stack trace of the caller, because test runners show the first line of the trace. Appends the hint to
- * the message, because test runners show no other property.
- */
+/** Gives errors the caller's stack trace, and their hint in the message: test runners show nothing else. */
 async function pointingAt<Result>(stack: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -59,10 +59,7 @@ interface Route {
   readonly decide: Decide
 }
 
-/**
- * The tracking API, to which clients of Segment's protocol post their calls. The status 200 means that the calls are
- * stored. The answer to a pixel request is always an image.
- */
+/** The tracking API for clients of Segment's protocol. 200 means that the calls are stored, except for a pixel. */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
   const app = express()
   app.disable('x-powered-by')

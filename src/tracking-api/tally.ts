@@ -42,10 +42,7 @@ export function tally(
   }
 }
 
-/**
- * Returns the refusal of a request whose calls were all rejected; undefined if any was accepted, or if there were
- * none. If the only call is too large, the code is `event_too_large`, which clients handle.
- */
+/** Refuses a request whose calls were all rejected. For one call, keeps `event_too_large`, which clients handle. */
 export function nothingAccepted(
   { accepted, rejected: [first, ...others] }: Tally,
   isAlone: boolean,

@@ -16,10 +16,7 @@ import { errors, Pool } from './undici.ts'
 
 export { TlsFiles }
 
-/**
- * Maximum bytes to receive per request. It leaves room for the longest headers and for a body in one-byte
- * chunks. It stops an endless status line, which no other limit covers.
- */
+/** Bytes to receive per request: enough for long headers and tiny chunks, but it stops an endless status line. */
 const receivedBytesMax = 1024 * 1024
 
 /** Maximum age of a connection. A new connection resolves the host name again, and so finds a changed address. */

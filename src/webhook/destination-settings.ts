@@ -58,10 +58,7 @@ export interface EndpointSettings {
 const concurrencyDefault = 10
 const concurrencyMax = 1_000
 
-/**
- * Headers that evroute or the connection sets. Signature and trace headers are reserved even if they are not
- * sent, so that signing and tracing can be turned on later.
- */
+/** Set by evroute or the connection. Signature and trace headers are reserved even while they are turned off. */
 const reservedHeaders = new Set([
   'host',
   'content-length',
@@ -126,10 +123,7 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
   })
 }
 
-/**
- * Looks up the host names of a destination's endpoints, to report mistakes before the first webhook. Does
- * nothing if a proxy resolves the names. Each new connection is checked as well.
- */
+/** Looks up the host names of endpoints, to report mistakes early. Does nothing if a proxy resolves the names. */
 export async function checkNames(
   { endpoints }: Destination,
   guard: AddressGuard,

@@ -82,10 +82,7 @@ export class Metrics implements Observer {
     return this.#registry.contentType
   }
 
-  /**
-   * Sets the destinations. Only their endpoints have metrics. Their counters of lost deliveries begin at 0, because
-   * Prometheus sees no increase from a missing series to its first value.
-   */
+  /** Sets the destinations with metrics. Counters begin at 0, because Prometheus misses the increase to a first value. */
   configured(destinations: readonly EndpointNames[]): void {
     this.breakers.configure(destinations)
     for (const { id: destination } of destinations) {
@@ -180,10 +177,7 @@ export class Metrics implements Observer {
     this.#counters[kind].inc({ destination })
   }
 
-  /**
-   * The earliest due time of the pending deliveries that are not in flight, in milliseconds since 1970, possibly in the
-   * future; null if there are none or it is unknown.
-   */
+  /** When the next pending delivery is due, unless in flight, in ms since 1970; null if there is none or it is unknown. */
   get oldestDueAtMs(): number | null {
     const due = this.#options.figures()?.queues.flatMap((queue) => queue.oldestDueAtMs ?? [])
     return due === undefined || due.length === 0 ? null : Math.min(...due)

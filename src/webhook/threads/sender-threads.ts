@@ -11,10 +11,7 @@ import type {
 
 const program = workerProgram('sender-thread', import.meta.url)
 
-/**
- * Threads that sign and send webhooks, each for some of the senders. A thread starts with its first sender. If one
- * ends unexpectedly, its requests reject, which stops delivery.
- */
+/** Threads that share the senders. Each starts with its first sender. If one dies, its requests reject. */
 export class SenderThreads {
   readonly #threadsMax: number
   readonly #threads: SenderThread[] = []
