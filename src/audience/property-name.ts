@@ -18,7 +18,7 @@ export function propertyName(name: string): string | undefined {
 export function checkKey(key: string): string | undefined {
   if (key === '') return 'The key is empty'
   if (key.length > keyLengthMax) return `The key has more than ${keyLengthMax} characters`
-  if (/[\p{Cc}\p{Cs}]/u.test(key)) return 'The key has control characters'
+  if (/[\p{Cc}\p{Cs}]/u.test(key)) return 'The key contains control characters'
   if (key.trim() !== key) return 'The key begins or ends with a space'
   if (key === 'email')
     return 'The key cannot be "email": that trait holds the email address of the member'

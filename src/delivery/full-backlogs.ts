@@ -35,8 +35,8 @@ export class FullBacklogs {
     }
     this.#full.set(destinationId, { deliveries, lastMs })
     log.warn(
-      'the backlog of a destination is full: new deliveries fail as backlog_full until its endpoint accepts ' +
-        'some; repair the endpoint or raise backlogMax, then run `evroute deliveries retry`',
+      'the backlog of a destination is full: new deliveries fail as backlog_full until its endpoint ' +
+        'accepts webhooks; repair the endpoint or raise backlogMax, then run `evroute deliveries retry`',
       { destinationId },
     )
     this.#look ??= clock.schedule(quietMs, () => this.#lookAgain())

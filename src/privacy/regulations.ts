@@ -276,7 +276,7 @@ export class Regulations implements RegulationReader {
       this.#archives.forget(id)
       this.#failed.add(id)
       this.#withTraces.delete(id)
-      log.warn('a regulation failed, and is tried again at the next start', {
+      log.warn('a regulation failed; it is retried at the next start', {
         regulation: id,
         error: reason,
       })
@@ -311,7 +311,7 @@ export class Regulations implements RegulationReader {
     const { clock, log } = this.#options.runtime
     if (!this.#rewriteHold.failed(clock.nowMs())) return
     const fields = { regulations: this.#withTraces.size, reason, hint }
-    log.warn('regulations wait until files of the store can be rewritten', fields)
+    log.warn("regulations wait until the store's files can be rewritten", fields)
   }
 
   async #conclude(id: string, left: 'waiting' | 'nothing'): Promise<void> {

@@ -49,8 +49,8 @@ describe('a key', () => {
   it.each([
     ['', 'The key is empty'],
     ['x'.repeat(256), 'The key has more than 255 characters'],
-    ['a\nb', 'The key has control characters'],
-    ['a\ud800', 'The key has control characters'],
+    ['a\nb', 'The key contains control characters'],
+    ['a\ud800', 'The key contains control characters'],
     [' a', 'The key begins or ends with a space'],
     ['..', 'The key cannot be ".."'],
     ['.', 'The key cannot be "."'],

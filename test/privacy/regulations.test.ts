@@ -269,7 +269,7 @@ describe('A store that cannot be used', () => {
     expect([store.get(broken).finishedAtMs, store.get(other).finishedAtMs]).toEqual([null, nowMs])
     expect(warnings).toEqual([
       {
-        message: 'a regulation failed, and is tried again at the next start',
+        message: 'a regulation failed; it is retried at the next start',
         regulation: broken,
         error: 'It is damaged',
       },

@@ -56,7 +56,7 @@ describe('Files that are to be rewritten', () => {
     store.heldUp = heldUp
     await create()
     await regulations.idle()
-    const message = 'regulations wait until files of the store can be rewritten'
+    const message = "regulations wait until the store's files can be rewritten"
     const warning = { message, regulations: 1, reason: 'No room', hint: 'Make room' }
     expect(warnings).toEqual([warning])
     await clock.advance(1_022_000)

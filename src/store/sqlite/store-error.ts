@@ -37,7 +37,7 @@ const kinds = {
   notDatabase: [
     26,
     'file is not a database',
-    'Name a different file. A delivery creates it if it does not exist.',
+    'Name a different file, which is created if it does not exist.',
   ],
 } as const
 

@@ -66,7 +66,7 @@ export function expectOneName(path: string): void {
   if (stats === undefined || stats.nlink <= 1) return
   throw unusable(
     `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), so several processes could write to it at once`,
-    'Remove its other names, or copy it and name the copy.',
+    'Remove the other names, or copy the file and name the copy.',
   )
 }
 
