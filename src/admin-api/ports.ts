@@ -84,7 +84,7 @@ export type SourceState = Pick<
   'id' | 'enabled' | 'writeKeys' | 'destinations' | 'archived'
 >
 
-/** Actions on a destination in this process. They return false or undefined if its id is unknown. */
+/** Actions on a destination in this process. For an unknown id, they return false or undefined. */
 export interface DestinationActions {
   /** Enables or disables the destination, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean

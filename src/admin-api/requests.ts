@@ -32,7 +32,7 @@ const reveal = oneOf(['true', 'false'])
 
 const deliveryId = parsed('a destination and a number, such as crm/17', parseDeliveryId)
 
-/** Returns a point in time, in milliseconds since 1970. It depends on the current time if it is a time ago. */
+/** Returns a time in milliseconds since 1970. A text such as `2h` stands for two hours before `nowMs`. */
 type Moment = (nowMs: number) => number
 
 const moment = parsed(

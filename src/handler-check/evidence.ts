@@ -89,8 +89,8 @@ export class Evidence {
   }
 
   /**
-   * Whether the handler refused a valid webhook with the same status as a forged one. It then judged the signature to
-   * be wrong. With a different status, it refuses the content, for example an unknown field.
+   * Whether the handler refused a valid webhook with the status of a forged one, as if its signature were wrong. With a
+   * different status, it refuses the content, for example an unknown field.
    */
   isMistakenForForgery(verdict: CaseVerdict): boolean {
     const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')

@@ -56,7 +56,7 @@ export function matchOf(expected: ExpectedBody): Match {
 /** Longest string that {@link conditionText} writes. */
 const textCharactersMax = 200
 
-/** Writes a term that a member has this value, or only that it is present if it is an object, a list or long. */
+/** Writes a term that a member has this value, or only that it is present if the value is an object, a list or long. */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax
