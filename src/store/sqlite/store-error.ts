@@ -1,7 +1,9 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 import { DamagedRowError } from '../store-errors.ts'
 
-const corruptHint = 'Restore it from a backup, or name a different file.'
+/** After a failed read of the disk, SQLite can report a sound file as malformed until the process restarts. */
+const corruptHint =
+  'Check the disk, and start again. If the file is still damaged, restore it from a backup, or name a different file.'
 
 /**
  * Errors of SQLite: the primary result code, the message, and a hint. Matched by message too, because one of the

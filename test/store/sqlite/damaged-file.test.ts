@@ -43,7 +43,7 @@ const damaged = (why: string) => ({
   name: 'StoreUnusableError',
   code: 'store_unusable',
   message: `Cannot use the store ${path}: ${why}`,
-  hint: 'Restore it from a backup, or name a different file.',
+  hint: 'Check the disk, and start again. If the file is still damaged, restore it from a backup, or name a different file.',
 })
 
 function settle(store: SqliteStore, deliveries: readonly LeasedDelivery[]): Promise<unknown> {
