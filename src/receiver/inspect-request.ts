@@ -7,7 +7,7 @@ import type { Findings } from './answer.ts'
 import { readWebhook } from './read-webhook.ts'
 import type { RefusalCode, WithheldReason } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
-import { SignatureJudge, uncheckedSignature } from './signature.ts'
+import { signatureJudge, uncheckedSignature, type SignatureJudge } from './signature.ts'
 
 /** A request that was read, and what was found out about it. */
 export interface Inspection extends Findings {
@@ -27,7 +27,7 @@ export class RequestReader {
   readonly #allowUnverified: boolean
 
   constructor({ secret, otherSecrets, runtime, forwarding }: ReceiverSettings) {
-    this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
+    this.#judge = secret === undefined ? undefined : signatureJudge({ secret, otherSecrets })
     this.#clock = runtime.clock
     this.#allowUnverified = forwarding.allowUnverified
   }
@@ -56,7 +56,7 @@ export class RequestReader {
         const suspect = { body: bytes, signature, headers, path: request.url }
         return {
           content: readWebhook(bytes),
-          signature: this.#judge?.judge(suspect, clock.nowMs()) ?? uncheckedSignature,
+          signature: this.#judge?.(suspect, clock.nowMs()) ?? uncheckedSignature,
           rawBody: bytes,
         }
       }

@@ -24,23 +24,16 @@ export const uncheckedSignature: SignatureJudgement = Object.freeze({
   diagnosis: null,
 })
 
-/** Verifies signatures, and explains wrong ones. */
-export class SignatureJudge {
-  readonly #secret: string
-  readonly #diagnostician: Diagnostician
+/** Verifies the `X-Signature` of a request against the bytes that arrived, and explains a wrong one. */
+export type SignatureJudge = (request: SuspectRequest, nowMs: number) => SignatureJudgement
 
-  /** @param secrets - the shared secret, and others that a sender may use by mistake */
-  constructor(secrets: Secrets) {
-    this.#secret = secrets.secret
-    this.#diagnostician = new Diagnostician(secrets)
-  }
-
-  /** Verifies the `X-Signature` of a request against the bytes that arrived. */
-  judge(request: SuspectRequest, nowMs: number): SignatureJudgement {
-    const { body, signature } = request
-    const check = checkSignature(body, signature, this.#secret)
+/** Makes a judge from the shared secret, and others that a sender may use by mistake. */
+export function signatureJudge(secrets: Secrets): SignatureJudge {
+  const diagnostician = new Diagnostician(secrets)
+  return (request, nowMs) => {
+    const check = checkSignature(request.body, request.signature, secrets.secret)
     if (check === 'valid') return { verdict: 'valid', reason: null, diagnosis: null }
-    const diagnosis = this.#diagnostician.diagnose(request, nowMs) ?? null
+    const diagnosis = diagnostician.diagnose(request, nowMs) ?? null
     const reason = diagnosis?.message ?? reasons[check](request)
     return { verdict: check === 'missing' ? 'missing' : 'invalid', reason, diagnosis }
   }

@@ -116,28 +116,22 @@ function foreignAnswer(
   const { headers, url } = request
   if (isToken?.(headers.authorization) === true) return undefined
   if (sessions?.isOpen(request) === true) {
-    return isForeignOrigin(headers, url) ? foreignOrigin : undefined
+    return isForeignOrigin(headers, url) ? refusal('foreign_origin') : undefined
   }
   // Check the address too, because the client can send any Host.
-  if (!isLocalRequest(request)) return notLocal
-  switch (foreignSign(headers, url)) {
-    case 'foreign_host':
-      return foreignHost
-    case 'foreign_origin':
-      return foreignOrigin
-    case undefined:
-      return undefined
-  }
+  if (!isLocalRequest(request)) return refusal('not_local')
+  const sign = foreignSign(headers, url)
+  return sign && refusal(sign)
 }
 
-const notLocal = refusal('not_local', 'Only this machine may use the API, and not through a proxy')
-const foreignHost = refusal('host_not_allowed', 'Use a loopback name or address, such as localhost')
-const foreignOrigin = refusal(
-  'origin_not_allowed',
-  'Web pages on a different origin may not use the API',
-)
+const refusals = {
+  not_local: ['not_local', 'Only this machine may use the API, and not through a proxy'],
+  foreign_host: ['host_not_allowed', 'Use a loopback name or address, such as localhost'],
+  foreign_origin: ['origin_not_allowed', 'Web pages on a different origin may not use the API'],
+} as const
 
-function refusal(code: string, message: string): HttpAnswer {
+function refusal(why: keyof typeof refusals): HttpAnswer {
+  const [code, message] = refusals[why]
   return errorAnswer(403, code, message)
 }
 

@@ -1,13 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { SignatureJudge } from '../../src/receiver/signature.ts'
+import { signatureJudge } from '../../src/receiver/signature.ts'
 
 const secret = 'not-a-real-secret'
 const body = Buffer.from('{"type":"page"}')
 const right = createHmac('sha1', secret).update(body).digest('hex')
 
-const judge = (signature: string | undefined) =>
-  new SignatureJudge({ secret }).judge({ body, signature }, 0)
+const judge = (signature: string | undefined) => signatureJudge({ secret })({ body, signature }, 0)
 
 test.each([
   { name: 'the right one', header: right, verdict: 'valid', reason: /^null$/ },
@@ -53,7 +52,7 @@ test('a recognised mistake is given as the reason, together with a fix', () => {
 test('a Content-Encoding that the body does not have is mentioned only if no signature fits', () => {
   const headers = { 'content-encoding': 'gzip' }
   const request = { body, signature: '0'.repeat(40), headers }
-  expect(new SignatureJudge({ secret }).judge(request, 0)).toEqual({
+  expect(signatureJudge({ secret })(request, 0)).toEqual({
     verdict: 'invalid',
     reason:
       'X-Signature was made with a different secret or over different bytes; Content-Encoding is gzip, but the body is not compressed',

@@ -1,5 +1,5 @@
 import { recordLine } from '../../model/index.ts'
-import type { diagnose, Diagnosis } from '../../receiver/index.ts'
+import type { Diagnosis } from '../../receiver/index.ts'
 import { signBody, checkSignature, type SignatureCheck } from '../../webhook/index.ts'
 import { command, flag, option } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -74,7 +74,11 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
     const body = await readBody(file, io)
     const check = checkSignature(body, signature, secret)
     const valid = check === 'valid'
-    const diagnosis = valid ? null : await diagnosisOf({ body, signature, secret, otherSecrets })
+    const suspect = { body, signature, secret, otherSecrets }
+    // Import here: a valid signature needs no diagnosis.
+    const diagnosis = valid
+      ? null
+      : ((await import('../../receiver/index.ts')).diagnose(suspect) ?? null)
     const reason = valid ? null : check
     const record = recordLine({ kind: 'verification', valid, reason, diagnosis })
     await writeData(io, json ? record : `${verdicts[check]}\n`)
@@ -87,11 +91,6 @@ Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
     return exitCodes.badSignature
   },
 })
-
-async function diagnosisOf(request: Parameters<typeof diagnose>[0]): Promise<Diagnosis | null> {
-  const receiver = await import('../../receiver/index.ts')
-  return receiver.diagnose(request) ?? null
-}
 
 function diagnosisText(diagnosis: Diagnosis | null, style: Style): string {
   if (diagnosis === null) {

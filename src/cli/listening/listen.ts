@@ -26,7 +26,7 @@ import { programName } from '../output/command-line.ts'
 import { cannotWrite } from '../output/error.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
-import { Capture } from './capture.ts'
+import { openCapture } from './capture.ts'
 import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
 import { countsText, eventText, resentText } from './event-text.ts'
 import { EventProgram } from './on-event.ts'
@@ -54,7 +54,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     ...options.scenario?.settings,
     passesOn: options.onEvent !== undefined,
   })
-  const capture = options.save === undefined ? undefined : await Capture.open(options.save)
+  const capture = options.save === undefined ? undefined : await openCapture(options.save)
   const program = eventProgram(options, screen.io)
   const badSignature = new AbortController()
   receiver.on('event', (event) => {

@@ -9,7 +9,7 @@ import { exitCodes } from '../exit-code.ts'
 import { AwaitedRequests } from '../expecting/awaited-requests.ts'
 import { reportResults } from '../expecting/report-results.ts'
 import type { Io } from '../io.ts'
-import { Capture } from '../listening/capture.ts'
+import { openCapture } from '../listening/capture.ts'
 import { countsText, eventText } from '../listening/event-text.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
 import type { ReportCase } from '../output/ci-report.ts'
@@ -44,7 +44,7 @@ export async function run(values: RunValues, words: readonly string[], io: Io): 
   const options = await readOptions(values, words, io)
   const style = styleOf(io, 'stderr', options.color)
   const memory = new SummaryMemory()
-  const capture = options.save === undefined ? undefined : await Capture.open(options.save)
+  const capture = options.save === undefined ? undefined : await openCapture(options.save)
   try {
     await using bed = await openTestBed(options)
     const awaited = new AwaitedRequests(options.expectations, systemClock.nowMs())

@@ -86,12 +86,12 @@ function offerTo(
   { target: { shiftBy }, runtime }: CaptureOutletParts,
   take: (request: CapturedRequest & { readonly messageId: string }) => Promise<void> | void,
 ): Outlet['offer'] {
-  const shift = shiftBy === undefined ? undefined : new TimeShift(shiftBy, runtime.clock)
+  const shift = shiftBy === undefined ? undefined : timeShift(shiftBy, runtime.clock)
   return async (row, { line }) => {
     const reading = readCapturedRequest(row)
     if (reading.kind === 'rejected') return reading
     const { request } = reading
-    const body = shift?.apply(request.body) ?? request.body
+    const body = shift?.(request.body) ?? request.body
     await take({ ...request, messageId: request.messageId ?? `line-${line}`, body })
     return { kind: 'taken' }
   }
@@ -141,26 +141,21 @@ const timeNames: readonly unknown[] = ['timestamp', 'originalTimestamp', 'sentAt
 /** The latest time that a Date can represent. */
 const latestMs = 8_640_000_000_000_000
 
-/** Moves all timestamps by the same amount, so that the intervals between them stay the same. */
-export class TimeShift {
-  readonly #clock: Clock
-  #offsetMs: number | undefined
-
-  constructor(by: TimeShiftBy, clock: Clock) {
-    this.#clock = clock
-    this.#offsetMs = by === 'now' ? undefined : by
-  }
-
-  /** Moves the timestamps in a body, and changes nothing else. */
-  apply(text: string): string {
+/**
+ * Returns a function that moves the timestamps in a body, and changes nothing else. It moves all by the same amount, so
+ * that the intervals between them stay the same.
+ */
+export function timeShift(by: TimeShiftBy, clock: Clock): (text: string) => string {
+  let offsetMs = by === 'now' ? undefined : by
+  return (text) => {
     const times = timesOf(text)
     const first = times.find(({ name }) => name === 'timestamp') ?? times[0]
     if (first === undefined) return text
-    this.#offsetMs ??= this.#clock.nowMs() - first.atMs
+    offsetMs ??= clock.nowMs() - first.atMs
     let moved = ''
     let end = 0
     for (const time of times) {
-      const atMs = Math.min(Math.max(time.atMs + this.#offsetMs, -latestMs), latestMs)
+      const atMs = Math.min(Math.max(time.atMs + offsetMs, -latestMs), latestMs)
       moved += text.slice(end, time.start) + JSON.stringify(formatTimestamp(atMs))
       end = time.end
     }

@@ -31,10 +31,9 @@ import { countOf } from '../output/numbers.ts'
 /** Runs a service until a signal, even if stdout is closed. Applies changes to the configuration. */
 export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
   const announcer = createAnnouncer(options, io, options.json)
-  const reloads = new Reloads(options.path, io, announcer.log)
+  // Watch before the first read, so that no change is missed.
+  const reloads = await watchConfiguration(options.path, io, announcer.log)
   try {
-    // Watch before the first read, so that no change is missed.
-    await reloads.listen()
     const { configuration } = await readForCommand({ ...options, log: announcer.log }, io)
     await run(configuration, { options, io, announcer, reloads })
   } finally {
@@ -47,7 +46,7 @@ interface Serving {
   readonly options: ServeValues
   readonly io: Io
   readonly announcer: Announcer
-  readonly reloads: Reloads
+  readonly reloads: Awaited<ReturnType<typeof watchConfiguration>>
 }
 
 async function run(configuration: Configuration, serving: Serving): Promise<void> {
@@ -91,65 +90,51 @@ async function drain(service: Service, serving: Serving, failed: AbortSignal): P
  * Reloads the configuration on SIGHUP and when its file changes. A reload that is requested before the service runs
  * waits until it runs. An invalid configuration changes nothing.
  */
-class Reloads {
-  readonly #path: string
-  readonly #io: Io
-  readonly #log: Log
-  readonly #ends: (() => void)[] = []
-  #service: Service | undefined
-  #isWanted = false
-  #reading = Promise.resolve()
-
-  constructor(path: string, io: Io, log: Log) {
-    this.#path = path
-    this.#io = io
-    this.#log = log
+async function watchConfiguration(path: string, io: Io, log: Log) {
+  let service: Service | undefined
+  let isWanted = false
+  let reading = Promise.resolve()
+  const want = (): void => {
+    const running = service
+    isWanted = true
+    if (running !== undefined) reading = reading.then(() => reload(running, path, { io, log }))
   }
-
-  /** Starts to watch. Once this resolves, no later change is missed. */
-  async listen(): Promise<void> {
-    const wanted = (): void => this.#want()
-    const endHangUps = this.#io.onHangUp?.(wanted)
-    if (endHangUps !== undefined) this.#ends.push(endHangUps)
-    this.#ends.push(await watchFile(this.#path, wanted, systemClock))
+  const endHangUps = io.onHangUp?.(want)
+  const endWatching = await watchFile(path, want, systemClock)
+  return {
+    follow: (started: Service): void => {
+      service = started
+      if (isWanted) want()
+    },
+    end: (): void => {
+      endHangUps?.()
+      endWatching()
+    },
   }
+}
 
-  follow(service: Service): void {
-    this.#service = service
-    if (this.#isWanted) this.#want()
-  }
-
-  end(): void {
-    for (const end of this.#ends) end()
-  }
-
-  #want(): void {
-    const service = this.#service
-    this.#isWanted = true
-    if (service !== undefined) this.#reading = this.#reading.then(() => this.#reload(service))
-  }
-
-  async #reload(service: Service): Promise<void> {
-    const { env } = this.#io
-    const log = this.#log
-    try {
-      const { configuration } = await readServiceConfiguration(this.#path, { env, log })
-      const changes = service.reconfigure(configuration)
-      if (changes.length === 0) log.info('the configuration is the same')
-      for (const { setting, kind, effect } of changes) {
-        log.info('the configuration changed', { setting, kind, effect })
-      }
-    } catch (error) {
-      service.refuseConfiguration()
-      const what =
-        error instanceof ConfigurationError
-          ? 'the new configuration is invalid'
-          : 'the configuration cannot be read'
-      log.warn(`${what}; the previous one stays in force`, {
-        file: this.#path,
-        problems: problemsText(error),
-      })
+async function reload(
+  service: Service,
+  path: string,
+  { io, log }: { readonly io: Io; readonly log: Log },
+): Promise<void> {
+  try {
+    const { configuration } = await readServiceConfiguration(path, { env: io.env, log })
+    const changes = service.reconfigure(configuration)
+    if (changes.length === 0) log.info('the configuration is the same')
+    for (const { setting, kind, effect } of changes) {
+      log.info('the configuration changed', { setting, kind, effect })
     }
+  } catch (error) {
+    service.refuseConfiguration()
+    const what =
+      error instanceof ConfigurationError
+        ? 'the new configuration is invalid'
+        : 'the configuration cannot be read'
+    log.warn(`${what}; the previous one stays in force`, {
+      file: path,
+      problems: problemsText(error),
+    })
   }
 }
 

@@ -20,7 +20,7 @@ import { styleOf, type Style } from '../../output/style.ts'
 import { BottomLine } from '../../terminal/bottom-line.ts'
 import { keysOf } from '../../terminal/key.ts'
 import type { Terminal } from '../../terminal/process-terminal.ts'
-import { Capture } from '../capture.ts'
+import { openCapture } from '../capture.ts'
 import { curlCommand, comparisonText, eventDetails } from './event-details.ts'
 import {
   afterArrival,
@@ -147,7 +147,10 @@ class ListenKeys {
     const events = this.#targets?.receiver.events ?? []
     const { state, effects } = stepKeys(this.#state, keysOf(text), events)
     this.#state = state
-    for (const effect of effects) this.#do(effect)
+    for (const effect of effects) {
+      const act = this.#actions[effect.kind] as (effect: KeyEffect) => void
+      act(effect)
+    }
     this.#line.draw()
   }
 
@@ -168,11 +171,6 @@ class ListenKeys {
     interrupt: () => this.#parts.terminal.interrupt(),
     open_page: () => this.#start(() => this.#targets?.openPage() ?? Promise.resolve('')),
     suspend: () => this.#parts.terminal.suspend(),
-  }
-
-  #do(effect: KeyEffect): void {
-    const act = this.#actions[effect.kind] as (effect: KeyEffect) => void
-    act(effect)
   }
 
   #hold(show: () => void): void {
@@ -241,7 +239,7 @@ class ListenKeys {
     if (save !== undefined)
       return `#${seq} is already in ${plainText(save)}, because --save keeps every request.`
     if (seq === this.#savedSeq) return `#${seq} is already in ${captureFile}.`
-    const capture = await Capture.open(captureFile)
+    const capture = await openCapture(captureFile)
     await capture.append(event)
     await capture.close()
     this.#savedSeq = seq
