@@ -181,14 +181,14 @@ export class DestinationQueue {
   }
 
   /** Removes and returns deliveries whose leases are too old to start a request. */
-  giveBackWorn(): readonly LeasedDelivery[] {
+  giveBackStale(): readonly LeasedDelivery[] {
     return lanes.flatMap((lane) => {
       const waiting = this.#waiting[lane]
-      const worn = waiting.filter((delivery) => this.#prefetch.isWorn(delivery))
-      if (worn.length === 0) return []
-      waiting.splice(0, Infinity, ...waiting.filter((delivery) => !worn.includes(delivery)))
-      this.#forget(worn)
-      return worn
+      const stale = waiting.filter((delivery) => this.#prefetch.isStale(delivery))
+      if (stale.length === 0) return []
+      waiting.splice(0, Infinity, ...waiting.filter((delivery) => !stale.includes(delivery)))
+      this.#forget(stale)
+      return stale
     })
   }
 
@@ -313,7 +313,7 @@ export class DestinationQueue {
   }
 
   #startOf(delivery: LeasedDelivery, nowMs: number): Start | undefined {
-    if (this.#prefetch.isWorn(delivery)) {
+    if (this.#prefetch.isStale(delivery)) {
       return {
         kind: 'settled',
         settlement: { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs },

@@ -32,7 +32,7 @@ import { WaitingTimes } from './waiting-times.ts'
 const requestsMaxDefault = 512
 
 /** How often to look for leases that are too old to start a request. */
-const wornEveryMs = 1_000
+const staleEveryMs = 1_000
 
 /** Ready deliveries per request slot: enough to refill each slot while a claim is in progress. */
 const prefetchPerRequest = 3
@@ -67,7 +67,7 @@ export class Dispatcher {
   #timer: Timer | undefined
   #run: Promise<void> | undefined
   #asking: Promise<void> | undefined
-  #wornAtMs = 0
+  #staleLookMs = 0
   #woken = false
   #stopped = false
   #failure: { readonly error: unknown } | undefined
@@ -354,9 +354,9 @@ export class Dispatcher {
     const { ready } = this.#rounds
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
     // Check only once a second, because leases last much longer.
-    if (nowMs >= this.#wornAtMs && nowMs < this.#wornAtMs + wornEveryMs) return
-    this.#wornAtMs = nowMs
-    for (const queue of ready) this.#outbox.giveBack(queue.giveBackWorn())
+    if (nowMs >= this.#staleLookMs && nowMs < this.#staleLookMs + staleEveryMs) return
+    this.#staleLookMs = nowMs
+    for (const queue of ready) this.#outbox.giveBack(queue.giveBackStale())
   }
 
   /** Sets the alarm for the next delivery that can start. Ends `idle()` if there is none. */

@@ -58,7 +58,7 @@ export class Prefetch {
     this.#taken += count
   }
 
-  /** Notes when leases began, for {@link isWorn}. */
+  /** Notes when leases began, for {@link isStale}. */
   begin(deliveries: readonly LeasedDelivery[], { atMs, elapsedMs }: LeaseStart): void {
     for (const delivery of deliveries) {
       const { leasedUntilMs } = delivery
@@ -71,7 +71,7 @@ export class Prefetch {
    * Whether a lease is too old for its delivery to start: it could expire before the request ends, and another process
    * could send the delivery too.
    */
-  isWorn(delivery: LeasedDelivery): boolean {
+  isStale(delivery: LeasedDelivery): boolean {
     if (delivery.leasedUntilMs === undefined) return false
     const lease = this.#leases.get(delivery)
     return lease !== undefined && lease.elapsedMs() >= lease.usableMs
