@@ -21,7 +21,7 @@ const aimMs = 1_000
 export class EventList {
   /** Increases when rows change. */
   readonly version = signal(0)
-  /** The number of requests that arrived while the list was paused. */
+  /** The number of new requests that are not shown yet, because the list is paused or held. */
   readonly heldCount = signal(0)
   readonly failedCount = signal(0)
   /** The number of earlier requests that are no longer in the list. */
@@ -56,7 +56,10 @@ export class EventList {
     }
     const isFirst = this.#rows.length === 0
     for (const row of rows) this.#waiting.push(row)
-    if (!isFirst && this.#drawingPause !== undefined) return
+    if (!isFirst && this.#drawingPause !== undefined) {
+      if (rows.length < burstMin) this.heldCount.value = this.#held.length + this.#waiting.length
+      return
+    }
     this.#draw()
     if (!isFirst && rows.length >= burstMin) this.#pauseDrawing(burstIntervalMs)
   }
@@ -103,7 +106,6 @@ export class EventList {
     this.#pausedAt = Infinity
     const held = this.#held
     this.#held = []
-    this.heldCount.value = 0
     this.add(held)
   }
 
@@ -139,6 +141,7 @@ export class EventList {
       if (row.failed) this.#failed?.push(row)
     }
     this.#waiting = []
+    this.heldCount.value = this.#held.length
     const excess = this.#rows.length - rowsMax
     if (excess > rowsSlack) {
       this.#rows.splice(0, excess)

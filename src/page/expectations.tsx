@@ -4,6 +4,7 @@ import { readExpectations } from './api.ts'
 import { Field, filledFields } from './field.tsx'
 import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
+import { Shown } from './shown.tsx'
 import { visibleText } from './text.ts'
 import { usePolled } from './use-read.ts'
 
@@ -28,14 +29,14 @@ function ExpectationsPanel({ session }: SessionParts): JSX.Element {
   }
   return (
     <form onSubmit={add}>
-      {reading.kind === 'loading' ? <p class="muted">Reading…</p> : null}
-      {reading.kind === 'failed' ? <p class="problem">{reading.message}</p> : null}
-      {reading.kind === 'read' ? (
-        <Standing
-          expectations={reading.value}
-          remove={({ id, text }) => void session.forget(id, text)}
-        />
-      ) : null}
+      <Shown reading={reading}>
+        {(expectations) => (
+          <Standing
+            expectations={expectations}
+            remove={({ id, text }) => void session.forget(id, text)}
+          />
+        )}
+      </Shown>
       <Field
         label="Expect from now on"
         name="expectation"

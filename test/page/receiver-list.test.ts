@@ -237,13 +237,13 @@ test('new requests do not move the list under a pointer that moves', async () =>
   await page.mouse.down()
   await send(paid)
   await send(paid)
-  // The requests are in both pages about now.
-  await (await openPage(url)).getByText('5 requests').waitFor()
+  await page.getByText('2 new').waitFor()
   await page.mouse.up()
   await page.getByRole('heading', { name: '#2 ' }).waitFor()
   expect(await rows.count()).toBe(3)
   await page.clock.runFor(1_000)
   await expect.poll(() => rows.count()).toBe(5)
+  expect(await page.getByText('2 new').count()).toBe(0)
 })
 
 test('a list that is scrolled down stays in place, and says how many new requests are above', async () => {
