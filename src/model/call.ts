@@ -61,25 +61,22 @@ export type TrackCall = CallFields &
     readonly properties?: Properties | undefined
   }
 
-/** Records that a user saw a page. Needs a userId or an anonymousId. */
-export type PageCall = CallFields &
-  UserFields & {
-    readonly name?: string | undefined
-    readonly category?: string | undefined
-    /** Attributes of the page. The specification defines the meaning of `url`, `title`, `referrer` and `path`. */
-    readonly properties?: Properties | undefined
-    /** A synonym for `properties`, as in the specification's client; sent as `properties`. */
-    readonly traits?: Properties | undefined
-  }
-
 /** Records that a user saw a screen of an app. Needs a userId or an anonymousId. */
 export type ScreenCall = CallFields &
   UserFields & {
+    /** The name of the screen or page. */
     readonly name?: string | undefined
+    /** The category of the screen or page. */
     readonly category?: string | undefined
-    /** Attributes of the screen. */
+    /** Attributes. The specification defines the meaning of `url`, `title`, `referrer` and `path` of a page. */
     readonly properties?: Properties | undefined
   }
+
+/** Records that a user saw a page. Needs a userId or an anonymousId. */
+export type PageCall = ScreenCall & {
+  /** A synonym for `properties`, as in the specification's client; sent as `properties`. */
+  readonly traits?: Properties | undefined
+}
 
 /** Records which group a user belongs to. Needs a groupId and a userId or an anonymousId. */
 export type GroupCall = CallFields &
