@@ -212,21 +212,26 @@ function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
 }
 
 function overviewOperation(options: AdminApiOptions): ApiOperation {
-  const { ready, ledger, destinations, leftBacklogs, metrics } = options
+  const { ready, ledger, destinations, orphanedBacklogs, metrics } = options
   return operation({
     ...get('/overview', 'overview', 'The current problems, and the last hour'),
     run: async () => {
-      const [unreadyReasons, figures, states, left] = await Promise.all([
+      const [unreadyReasons, figures, states, backlogs] = await Promise.all([
         ready(),
         ledger(),
         destinations(),
-        leftBacklogs(),
+        orphanedBacklogs(),
       ])
       const { recent, losses, oldestDueAtMs } = metrics
       const { deliveries, p50Ms, p99Ms } = recent.latency
       return record({
         kind: 'overview',
-        problems: problemsOf({ unreadyReasons, destinations: states, losses, leftBacklogs: left }),
+        problems: problemsOf({
+          unreadyReasons,
+          destinations: states,
+          losses,
+          orphanedBacklogs: backlogs,
+        }),
         ledger: figures,
         oldestDueAt: isoOrNull(oldestDueAtMs),
         latency: { deliveries, p50: p50Ms, p99: p99Ms },

@@ -33,7 +33,7 @@ export interface AdminApiOptions {
   /** Reads the status of every destination. */
   readonly destinations: () => Promise<readonly DestinationState[]>
   /** Reads the backlogs of destinations that are not configured. */
-  readonly leftBacklogs: () => Promise<readonly Backlog[]>
+  readonly orphanedBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
   /** Returns the status of every source. */
   readonly sources: () => SourcesState

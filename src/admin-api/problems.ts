@@ -21,7 +21,7 @@ export interface ServiceState {
   readonly destinations: readonly DestinationState[]
   readonly losses: Pick<RecentLosses, 'of'>
   /** The backlogs of destinations that are not configured. */
-  readonly leftBacklogs: readonly Backlog[]
+  readonly orphanedBacklogs: readonly Backlog[]
 }
 
 /** Lists the current problems of a service, most severe first. */
@@ -29,7 +29,7 @@ export function problemsOf({
   unreadyReasons,
   destinations,
   losses,
-  leftBacklogs,
+  orphanedBacklogs,
 }: ServiceState): readonly Problem[] {
   return [
     ...unreadyReasons.map((reason) => ({
@@ -43,7 +43,7 @@ export function problemsOf({
       ...lossProblems(destination, losses),
       ...waitingProblems(destination),
     ]),
-    ...leftBacklogs.map(({ destinationId, pending }) => ({
+    ...orphanedBacklogs.map(({ destinationId, pending }) => ({
       text: `The destination is not configured, and ${waitText(pending)}.`,
       advice: 'Add the destination to the configuration again, or discard its deliveries.',
       destination: destinationId,

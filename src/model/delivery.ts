@@ -12,7 +12,7 @@ export type Lane = 'first' | 'retry' | 'manual'
 /** All lanes, in the order in which they take turns. */
 export const lanes: readonly Lane[] = Object.freeze(['first', 'manual', 'retry'] as const)
 
-/** How a request ended: in success, with a retry to come, or for good. */
+/** How a request ended: it succeeded, failed perhaps temporarily, or failed for good. */
 export type RequestVerdict = 'success' | 'retry' | 'final'
 
 /** One request of an attempt, as the delivery log shows it. */

@@ -138,7 +138,7 @@ export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive
 }
 
 /** Lists the archives that a new configuration abandons, so that deletions no longer reach them. */
-export function leftArchives(
+export function abandonedArchives(
   before: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
   after: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
 ): readonly { readonly sourceId: string; readonly directory: string }[] {

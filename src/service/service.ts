@@ -13,7 +13,7 @@ import { CoalescingLog, createRuntime, systemClock, type Runtime } from '../runt
 import type { Store } from '../store/index.ts'
 import { closedTrackingPort, SourceDirectory, trackingApp } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
-import { Archives, leftArchives } from './archives.ts'
+import { Archives, abandonedArchives } from './archives.ts'
 import { AudienceSyncs } from './audience-syncs.ts'
 import { waitForRoom } from './backlog-room.ts'
 import {
@@ -28,7 +28,7 @@ import { destinationActions } from './destination-actions.ts'
 import { observedRuntime } from './observe.ts'
 import { destinationStates, sourcesState } from './states.ts'
 import { AddingBytes, Pipeline } from '../pipeline/index.ts'
-import { leftBacklogs, logLeftBacklogs } from './left-backlogs.ts'
+import { logOrphanedBacklogs, orphanedBacklogs } from './orphaned-backlogs.ts'
 import { Readiness } from './readiness.ts'
 import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'
 import { listenFor, openServiceStore, senderThreads } from './service-parts.ts'
@@ -189,14 +189,14 @@ export class Service implements AsyncDisposable {
     const changes = changesBetween(this.#configuration, configuration)
     // A new guard would close open connections.
     if (isAbout(changes, /^network\./)) this.#guard = guard
-    for (const left of leftArchives(this.#configuration.sources, configuration.sources)) {
-      const message = `deletions no longer reach the archive in ${left.directory}`
-      this.#runtime.log.warn(message, { source: left.sourceId })
+    for (const archive of abandonedArchives(this.#configuration.sources, configuration.sources)) {
+      const message = `deletions no longer reach the archive in ${archive.directory}`
+      this.#runtime.log.warn(message, { source: archive.sourceId })
     }
     const removedIds = new Set(destinationIdsOf(this.#configuration))
     this.#configuration = followed(this.#configuration, configuration)
     for (const id of destinationIdsOf(configuration)) removedIds.delete(id)
-    if (removedIds.size > 0) void this.#logLeftBacklogs(removedIds)
+    if (removedIds.size > 0) void this.#logOrphanedBacklogs(removedIds)
     this.#sources = new SourceDirectory(configuration.sources)
     if (isAbout(changes, /^admin\.token$/)) this.#sessions.endAll()
     this.#admin = this.#newAdmin()
@@ -252,7 +252,7 @@ export class Service implements AsyncDisposable {
       )
       this.#listening = [listening, adminListening]
     }
-    void this.#logLeftBacklogs()
+    void this.#logOrphanedBacklogs()
     // Start only now, because opening the ports could have failed.
     this.#pipeline.start()
     await this.#regulations.start()
@@ -264,9 +264,9 @@ export class Service implements AsyncDisposable {
     this.#faults.configure(destinations)
   }
 
-  #logLeftBacklogs(among?: ReadonlySet<string>): Promise<void> {
+  #logOrphanedBacklogs(among?: ReadonlySet<string>): Promise<void> {
     const { destinations } = this.#configuration
-    return logLeftBacklogs({ store: this.#store, destinations }, this.#log, among)
+    return logOrphanedBacklogs({ store: this.#store, destinations }, this.#log, among)
   }
 
   #newTracking(keepsTraceparent: boolean): RequestListener {
@@ -311,7 +311,7 @@ export class Service implements AsyncDisposable {
         add: this.#pipeline.add.bind(this.#pipeline),
         runtime: this.#runtime,
       }),
-      leftBacklogs: () => leftBacklogs({ ...this.#configuration, store: this.#store }),
+      orphanedBacklogs: () => orphanedBacklogs({ ...this.#configuration, store: this.#store }),
       sources: () => sourcesState(this.#configuration, this.address),
       replay: (request, signal) => this.#replay.run(request, signal),
       audiences: this.#audiences,

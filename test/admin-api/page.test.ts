@@ -185,7 +185,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
     options: {
       destinations: () => Promise.resolve([destination, off]),
       ready: () => Promise.resolve(['The store does not answer']),
-      leftBacklogs: () => Promise.resolve([{ destinationId: 'gone', pending: 1 }]),
+      orphanedBacklogs: () => Promise.resolve([{ destinationId: 'gone', pending: 1 }]),
     },
   })
   metrics.calls({ sourceId: 'website', outcome: 'routed', count: 3 })

@@ -46,7 +46,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
     log: store,
     ledger: () => store.ledger(),
     destinations: () => Promise.resolve([]),
-    leftBacklogs: () => Promise.resolve([]),
+    orphanedBacklogs: () => Promise.resolve([]),
     destinationActions: { setEnabled: () => false, sendTest: () => Promise.resolve(undefined) },
     sources: () => ({ url: 'http://127.0.0.1:4000', sources: [] }),
     replay: () => Promise.resolve({ kind: 'no_archive' }),

@@ -3,16 +3,16 @@ import { messageOf, type Destination } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 
 /** The store in which to look for deliveries, and the configured destinations. */
-export interface LeftBacklogsRequest {
+export interface OrphanedBacklogsRequest {
   readonly store: Pick<DeliveryStore, 'backlogs'>
   readonly destinations: readonly Pick<Destination, 'id'>[]
 }
 
 /** Lists the destinations that are not configured and have pending deliveries. Nothing sends these. */
-export async function leftBacklogs({
+export async function orphanedBacklogs({
   store,
   destinations,
-}: LeftBacklogsRequest): Promise<readonly Backlog[]> {
+}: OrphanedBacklogsRequest): Promise<readonly Backlog[]> {
   const configured = new Set(destinations.map(({ id }) => id))
   const backlogs = await store.backlogs()
   return backlogs.filter(({ destinationId }) => !configured.has(destinationId))
@@ -23,13 +23,13 @@ export async function leftBacklogs({
  *
  * @param among - the destinations to log; all by default
  */
-export async function logLeftBacklogs(
-  request: LeftBacklogsRequest,
+export async function logOrphanedBacklogs(
+  request: OrphanedBacklogsRequest,
   log: Log,
   among?: ReadonlySet<string>,
 ): Promise<void> {
   try {
-    for (const { destinationId: destination, pending } of await leftBacklogs(request)) {
+    for (const { destinationId: destination, pending } of await orphanedBacklogs(request)) {
       if (among?.has(destination) === false) continue
       const message =
         'deliveries wait for a destination that is not configured: add it again, or discard them'
