@@ -92,7 +92,7 @@ export interface MembersRequest {
   readonly after: MemberIdentity | null
 }
 
-/** Reads audiences. */
+/** The part of {@link AudienceStore} that only reads. */
 export interface AudienceReader {
   /** Lists every audience, ordered by key. */
   list(): Promise<readonly Audience[]>

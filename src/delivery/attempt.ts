@@ -12,8 +12,7 @@ import type { RetryPolicy } from './retry-policy.ts'
 import { settleRound, type EndpointResult, type Round } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
-/** The settings and callbacks of a round. */
-export interface AttemptContext {
+interface AttemptContext {
   readonly runtime: Runtime
   readonly destination: Destination
   /** The gates to the endpoints that get a request in this round. */

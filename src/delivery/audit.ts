@@ -1,7 +1,6 @@
 import type { StoreAudit } from './log-port.ts'
 
-/** A named count. */
-export interface AuditFigure {
+interface AuditFigure {
   /** The name to show, such as `in the store`. */
   readonly name: string
   readonly count: number

@@ -5,8 +5,7 @@ import type { Prefetch } from './prefetch.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Options of {@link Claims}. */
-export interface ClaimsOptions {
+interface ClaimsOptions {
   readonly store: Pick<DeliveryStore, 'claim'>
   readonly clock: Clock
   /** Keyed by destination id. */

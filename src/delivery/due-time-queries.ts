@@ -2,8 +2,7 @@ import type { Clock } from '../runtime/index.ts'
 import type { DeliveryStore } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Options of {@link DueTimeQueries}. */
-export interface DueTimeQueriesOptions {
+interface DueTimeQueriesOptions {
   readonly store: Pick<DeliveryStore, 'nextDue'>
   /** Times the pauses between queries. */
   readonly clock: Clock

@@ -4,8 +4,7 @@ import type { Outbox } from './outbox.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
-/** Options of {@link GivingUp}. */
-export interface GivingUpOptions {
+interface GivingUpOptions {
   readonly store: Pick<DeliveryStore, 'claim'>
   readonly clock: Clock
   /** Keyed by destination id. */

@@ -30,8 +30,7 @@ export interface Addition {
 /** The deliveries that the store handed over, by destination. */
 export type HandedOver = ReadonlyMap<string, readonly LeasedDelivery[]>
 
-/** Options of {@link HandOvers}. */
-export interface HandOversOptions {
+interface HandOversOptions {
   readonly clock: Clock
   /** Keyed by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>

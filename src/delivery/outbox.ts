@@ -5,8 +5,7 @@ import type { Outage } from './outage.ts'
 import { isTemporary } from './store-error.ts'
 import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
-/** Options of {@link Outbox}. */
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly store: Pick<DeliveryStore, 'settle'>
   /** Dates the settlements. A virtual clock stands still while the outbox writes. */
   readonly clock: Clock

@@ -25,8 +25,7 @@ export const defaultRetention: RetentionPolicy = Object.freeze({
   messageIdsMs: 24 * hourMs,
 })
 
-/** Options of {@link Retention}. */
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly store: Pick<DeliveryLog, 'purge'>
   /** {@link defaultRetention} by default. */
   readonly policy?: RetentionPolicy | undefined

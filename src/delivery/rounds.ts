@@ -20,8 +20,7 @@ export interface RoundTarget {
   readonly retryPolicy: RetryPolicy
 }
 
-/** Options of {@link Rounds}. */
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly runtime: Runtime
   /** Maximum number of requests in flight to all endpoints together. */
   readonly requestsMax: number

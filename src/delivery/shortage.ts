@@ -1,8 +1,7 @@
 import type { Clock, Log, Timer } from '../runtime/index.ts'
 import type { RequestOutcome } from '../webhook/index.ts'
 
-/** Options of {@link Shortage}. */
-export interface ShortageOptions {
+interface ShortageOptions {
   readonly clock: Clock
   readonly log: Log
   /** Called when paused destinations may start requests again. */

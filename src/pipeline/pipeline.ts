@@ -23,7 +23,7 @@ import {
   type TraceRequest,
 } from './targets.ts'
 
-/** Options of a pipeline. */
+/** The settings of a {@link Pipeline}: only a store, destinations and a runtime are required. */
 export interface PipelineOptions {
   readonly destinations: readonly SendingDestination[]
   readonly runtime: Runtime

@@ -30,8 +30,7 @@ const storeWide = ''
 /** How much this process may send to each endpoint of a destination. */
 export type EndpointShare = Required<Pick<DispatchTarget, 'concurrency' | 'rateShare'>>
 
-/** Options of {@link ProcessShares}. */
-export interface ProcessSharesOptions {
+interface ProcessSharesOptions {
   readonly processes: DeliveringProcesses
   /** Returns the destinations that this process sends to now; none if it only accepts events. */
   readonly destinationIds: () => readonly string[]

@@ -48,7 +48,7 @@ export type TraceRequest = (
   post: (traceparent: string | undefined) => Promise<RequestOutcome>,
 ) => Promise<RequestOutcome>
 
-/** Options of {@link Targets}; see `PipelineOptions`. */
+/** The settings that {@link Targets} needs for its senders, as in `PipelineOptions`. */
 export interface TargetsOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>
   readonly retryWindowMs?: number | undefined

@@ -61,7 +61,7 @@ export interface RegulationsRequest {
   readonly unfinished?: boolean | undefined
 }
 
-/** Reads regulations. */
+/** The part of {@link RegulationStore} that only reads. */
 export interface RegulationReader {
   /** Returns a regulation; undefined if there is none. */
   find(request: { readonly id: string }): Promise<Regulation | undefined>

@@ -8,16 +8,14 @@ import { expectTables } from './sqlite/schema.ts'
 import { storeError } from './sqlite/store-error.ts'
 import { expectUsable, fileOf, refusalOf } from './store-url.ts'
 
-/** The source and target of a backup. */
-export interface BackUpRequest {
+interface BackUpRequest {
   /** The URL of the store: `sqlite:<file>`. */
   readonly from: string
   /** The file to create, which must not exist. */
   readonly to: string
 }
 
-/** The result of a backup. */
-export interface BackUp {
+interface BackUp {
   readonly bytes: number
 }
 

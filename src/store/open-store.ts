@@ -8,7 +8,7 @@ import type { Store, StoreLog } from './store.ts'
 
 const opening = { cannot: 'Cannot open the store' }
 
-/** Options for opening a store. */
+/** Options that apply to some engines; the others ignore them. */
 export interface OpenStoreOptions {
   /**
    * Called when another process leaves deliveries to claim, with their lanes; without an argument if they may

@@ -20,8 +20,7 @@ export type ThreadAnswer<Notice> =
 
 type Methods = Readonly<Record<string, (argument: unknown) => unknown>>
 
-/** Options of {@link answerCalls}. */
-export interface Answering {
+interface Answering {
   /** The objects that can be called, by name or number. More may be added later. */
   readonly parts: object
   /** Calls `send` when no more answers are likely to come soon, so that they are sent together. */

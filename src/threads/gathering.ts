@@ -1,8 +1,7 @@
 /** Maximum number of messages to send together. With more, the other thread would wait for work. */
 const messagesMax = 16
 
-/** How and when to send gathered messages. */
-export interface Gatherer<Message> {
+interface Gatherer<Message> {
   /** Sends messages together. */
   readonly send: (messages: readonly Message[]) => void
   /** Calls `send` when no more messages are likely to come soon, such as after this turn of the event loop. */

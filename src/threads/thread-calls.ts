@@ -18,7 +18,6 @@ export interface Thread
 
 /** The objects in a thread whose methods can be called. Each takes at most one argument, and returns a promise. */
 export interface ThreadParts {
-  /** The thread itself. */
   readonly thread: {
     /** Called last, before the thread is terminated. */
     readonly close: () => Promise<void>

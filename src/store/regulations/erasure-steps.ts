@@ -55,7 +55,6 @@ type Reached = readonly [key: string, id: number]
 
 const start: Reached = ['', 0]
 
-/** The result of a step. */
 interface Part {
   /** The number of rows that it checked. */
   readonly rows: number

@@ -6,7 +6,6 @@ import type { FileGuard } from './file-guard.ts'
 import { pragma } from './schema.ts'
 import { isBusy, isWithoutRoom } from './store-error.ts'
 
-/** The file to rewrite. */
 interface TracedFile {
   readonly path: string
   readonly guard: Pick<FileGuard, 'beforeBegin'>
