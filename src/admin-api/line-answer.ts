@@ -5,7 +5,7 @@ import { commonHeaders } from './answer.ts'
 import type { ApiRecord } from './operation.ts'
 
 /** How long a client may read nothing from an answer before it is disconnected. */
-export const untakenMs: number = 5 * 60_000
+export const readIdleMs: number = 5 * 60_000
 
 /** An NDJSON answer with the status 200 that sends each record at once. */
 export class LineAnswer {
@@ -32,7 +32,7 @@ export class LineAnswer {
     response.write(records.map(recordLine).join(''))
   }
 
-  /** Resolves once the client has read the sent records or has left. Disconnects it if that takes {@link untakenMs}. */
+  /** Resolves once the client has read the sent records or has left. Disconnects it if that takes {@link readIdleMs}. */
   drained(): Promise<void> {
     const response = this.#response
     if (!response.writableNeedDrain) return Promise.resolve()
@@ -43,7 +43,7 @@ export class LineAnswer {
         release()
         resolve()
       }
-      const timer = this.#clock.schedule(untakenMs, () => response.destroy())
+      const timer = this.#clock.schedule(readIdleMs, () => response.destroy())
       const release = this.#clock.hold()
       response.on('drain', settle).on('close', settle)
     })

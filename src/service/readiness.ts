@@ -31,7 +31,7 @@ export class Readiness {
   #isClosing = false
   #hasFailed = false
   #refusedAtMs = -Infinity
-  #tookAtMs = -Infinity
+  #acceptedAtMs = -Infinity
   #checkedAtMs = -Infinity
   #startedAtMs = -Infinity
   #isChecking = false
@@ -42,9 +42,9 @@ export class Readiness {
   }
 
   /** Records that the store accepted events. */
-  took(): void {
+  accepted(): void {
     this.#refusedAtMs = -Infinity
-    this.#tookAtMs = this.#options.runtime.clock.nowMs()
+    this.#acceptedAtMs = this.#options.runtime.clock.nowMs()
   }
 
   /** Records that the store or an archive refused events. */
@@ -79,7 +79,7 @@ export class Readiness {
 
   async #storeReason(): Promise<string | undefined> {
     // Storing events proves more than a check.
-    if (this.#isRecent(this.#tookAtMs)) return undefined
+    if (this.#isRecent(this.#acceptedAtMs)) return undefined
     if (!this.#isChecking && !this.#isRecent(this.#checkedAtMs)) {
       this.#checkedAtMs = this.#startedAtMs = this.#options.runtime.clock.nowMs()
       this.#check = this.#ask()
@@ -101,7 +101,7 @@ export class Readiness {
   }
 
   #lateReason(): string | undefined {
-    return this.#isRecent(this.#tookAtMs) ? undefined : hindranceReasons.store
+    return this.#isRecent(this.#acceptedAtMs) ? undefined : hindranceReasons.store
   }
 
   /** After the clock was set back, nothing is recent. */

@@ -338,7 +338,7 @@ export class Service implements AsyncDisposable {
       const isStored = outcomes.some(
         (each) => each.kind === 'accepted' && each.outcome !== 'filtered',
       )
-      if (isStored) this.#readiness.took()
+      if (isStored) this.#readiness.accepted()
       return outcomes
     } catch (error) {
       this.#readiness.refused()

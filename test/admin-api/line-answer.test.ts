@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { AudienceSyncRequest } from '../../src/admin-api/index.ts'
-import { untakenMs } from '../../src/admin-api/line-answer.ts'
+import { readIdleMs } from '../../src/admin-api/line-answer.ts'
 import type { MembershipChange } from '../../src/audience/index.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'
 import { dial, readAll, readSome, WatchedClock } from '../http/raw-client.ts'
@@ -130,7 +130,7 @@ describe('a client that does not read', () => {
   async function stalled() {
     const clock = new WatchedClock(nowMs)
     const admin = await started(clock)
-    const stalls = clock.scheduled(untakenMs)
+    const stalls = clock.scheduled(readIdleMs)
     const socket = await dial(admin.port)
     socket.pause()
     socket.write(head('Content-Length: 0', 'Connection: close'))
@@ -151,7 +151,7 @@ describe('a client that does not read', () => {
 
   test('is disconnected after a time limit', async () => {
     const { socket, sent, clock, ended } = await stalled()
-    await clock.advance(untakenMs)
+    await clock.advance(readIdleMs)
     await ended
     expect(sent).toMatchObject({ isAborted: true })
     expect(sent.parts).toBeLessThan(20)
@@ -181,7 +181,7 @@ describe('a client that does not read', () => {
       },
       { clock },
     )
-    const stalls = clock.scheduled(untakenMs)
+    const stalls = clock.scheduled(readIdleMs)
     const socket = await dial(port)
     socket.pause()
     socket.write(head(`Content-Length: ${list.length}`, 'Connection: close'))

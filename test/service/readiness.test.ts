@@ -59,7 +59,7 @@ describe('readiness', () => {
   test('needs no check while events are being stored', async () => {
     const { clock, state, readiness } = createReadiness()
     state.check = hangs
-    readiness.took()
+    readiness.accepted()
     expect(await readiness.reasons()).toEqual([])
     await clock.advance(999)
     expect(await readiness.reasons()).toEqual([])
@@ -71,7 +71,7 @@ describe('readiness', () => {
     state.check = hangs
     const reasons = readiness.reasons()
     await clock.advance(1_000)
-    readiness.took()
+    readiness.accepted()
     await clock.advance(500)
     expect(await reasons).toEqual([])
   })

@@ -157,7 +157,7 @@ export class Metrics implements Observer {
     // The clock may have been set back.
     const latencyMs = Math.max(this.#options.runtime.clock.nowMs() - acceptedAtMs, 0)
     this.#histograms.delivery.observe({ destination }, latencyMs / 1_000)
-    this.recent.took(latencyMs)
+    this.recent.addLatency(latencyMs)
   }
 
   gaveUp({ destinationId: destination, reason, deliveries }: GivenUpDeliveries): void {

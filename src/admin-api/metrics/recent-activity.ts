@@ -37,8 +37,8 @@ export class RecentActivity {
     counts[what] += count
   }
 
-  /** Notes the latency of a delivery. */
-  took(latencyMs: number): void {
+  /** Adds the latency of a delivery to {@link latency}, in place of the oldest. */
+  addLatency(latencyMs: number): void {
     this.#latencies[this.#latencyCount % latenciesMax] = latencyMs
     this.#latencyCount += 1
   }
