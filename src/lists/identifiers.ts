@@ -1,8 +1,5 @@
 import { shortText, type JsonValue, type Rejection } from '../model/index.ts'
 
-/** Maximum length of an identifier, in UTF-16 code units. */
-const identifierLengthMax = 1_024
-
 /** The identifiers in a field, or why the field cannot be used. */
 export type Identifiers =
   | { readonly kind: 'identifiers'; readonly identifiers: readonly string[] }
@@ -42,8 +39,5 @@ function identifierOf(value: JsonValue | undefined): Identifier {
     const problem = 'must be a string, because JSON rounds whole numbers above 2^53'
     return { kind: 'unusable', code: 'wrong_type', problem }
   }
-  const text = String(value)
-  if (text.length <= identifierLengthMax) return { kind: 'text', text }
-  const problem = `must have at most ${identifierLengthMax} characters`
-  return { kind: 'unusable', code: 'event_too_large', problem }
+  return { kind: 'text', text: String(value) }
 }

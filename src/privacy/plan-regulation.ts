@@ -1,16 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { NewEvent } from '../delivery/index.ts'
 import { deletionEvent, planEvent } from '../intake/index.ts'
-import { effectsOf, SettingError, type Destination, type RegulationType } from '../model/index.ts'
+import {
+  effectsOf,
+  limits,
+  SettingError,
+  type Destination,
+  type RegulationType,
+} from '../model/index.ts'
 import type { NewRegulation } from './regulation.ts'
 
 /** The limits of a regulation. */
 export const regulationLimits: {
   /** Maximum number of distinct users in a regulation. */
   readonly usersMax: number
-  /** Maximum length of a userId, in UTF-16 code units. */
+  /** Maximum length of a userId, in UTF-16 code units: no call has a longer one. */
   readonly userIdLengthMax: number
-} = Object.freeze({ usersMax: 5_000, userIdLengthMax: 1_024 })
+} = Object.freeze({ usersMax: 5_000, userIdLengthMax: limits.callBytesMax })
 
 /** A request for a regulation. */
 export interface RegulationRequest {

@@ -7,7 +7,7 @@ const ids = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `u_${index}`)
 
 const good = { regulationType: 'SUPPRESS_ONLY', subjectIds: ['u_1'] }
-const subjects = 'a list of 1 to 5000 strings of 1 to 1024 characters'
+const subjects = 'a list of 1 to 5000 strings of 1 to 32768 characters'
 const sources = 'a list of 1 to 1000 strings of 1 to 1024 characters'
 const names = 'regulationType, subjectType, subjectIds, sources'
 
@@ -71,7 +71,7 @@ test.each<[name: string, body: unknown, message: string]>([
   ],
   [
     'an id that is too long',
-    { ...good, subjectIds: ['u'.repeat(1_024), 'v'.repeat(1_025)] },
+    { ...good, subjectIds: ['u'.repeat(32_768), 'v'.repeat(32_769)] },
     `subjectIds: Cannot use "${'v'.repeat(58)}…: it must be ${subjects}`,
   ],
   [

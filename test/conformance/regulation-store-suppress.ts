@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { NewEvent } from '../../src/delivery/index.ts'
+import { limits } from '../../src/model/index.ts'
 import {
   eventAbout,
   notificationAbout,
@@ -18,6 +19,12 @@ export function suppressSuite(tested: RegulationsUnderTest): void {
 }
 
 function drops(tested: RegulationsUnderTest): void {
+  test('can have an id as long as a call', async () => {
+    const userId = 'u'.repeat(limits.callBytesMax)
+    await tested.create('SUPPRESS_WITH_DELETE', [userId])
+    expect(await tested.outcomes([eventAbout(userId)])).toEqual(['suppressed'])
+  })
+
   test.each(['SUPPRESS_ONLY', 'SUPPRESS_WITH_DELETE', 'SUPPRESS_WITH_DELETE_INTERNAL'] as const)(
     'has calls dropped and counted after %s',
     async (type) => {

@@ -36,7 +36,7 @@ describe('a list of users', () => {
   it('rejects rows without a user or with an invalid id', async () => {
     const text =
       '{"id":null}\n{"name":"A"}\n{"id":true}\n{"id":[["x"]]}\n{"id":9007199254740993}\nx\n' +
-      `{"id":"${'x'.repeat(1_025)}"}\n{"id":"${'x'.repeat(1_024)}"}\n`
+      `{"id":"${'x'.repeat(32_769)}"}\n{"id":"${'x'.repeat(32_768)}"}\n`
     const rows = await read(text)
     expect(rows.slice(0, -1)).toEqual([
       [1, 'no_user_id'],

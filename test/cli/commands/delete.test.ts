@@ -56,12 +56,12 @@ describe('delete', () => {
   test('continues past rows that name no user, and ends with 3', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const argv = ['delete', '--file', '-', '--regulation', 'SUPPRESS_ONLY']
-    const stdin = `{"userId":"u_1"}\nnot json\n{"userId":"${'u'.repeat(1_025)}"}\n`
+    const stdin = `{"userId":"u_1"}\nnot json\n{"userId":"${'u'.repeat(32_769)}"}\n`
     const { code, stdout, stderr } = await place.run(argv, { stdin })
     expect(code).toBe(3)
     expect(stdout).toMatch(/^reg_\w+: 1 user\n/)
     expect(stderr).toMatch(
-      /^line 2: .* \(invalid_json\)\nline 3: .*at most 1024 characters \(event_too_large\)\n/,
+      /^line 2: .* \(invalid_json\)\nline 3: .*at most 32768 bytes \(event_too_large\)\n/,
     )
     const nothing = await place.run(argv, { stdin: '{}\n' })
     expect(nothing).toMatchObject({ code: 3, stdout: '' })
