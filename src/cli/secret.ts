@@ -12,10 +12,7 @@ export function readSecret(value: string | undefined, io: Io): Promise<string | 
 
 /**
  * Reads the value of a flag: for `@file` the contents of the file, without the final line break; for `env:NAME` the
- * variable; otherwise the value itself.
- *
- * @param flag - the flag to name in errors
- * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file` for a file
+ * variable; otherwise the value itself. Throws a SettingError that names the flag, or `cannot_read_file`.
  */
 export async function readGiven(
   given: string | undefined,

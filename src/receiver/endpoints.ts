@@ -24,12 +24,7 @@ export interface ReceiverAddress {
 /** The open ports of a receiver. */
 export type Endpoints = Awaited<ReturnType<typeof openEndpoints>>
 
-/**
- * Opens all ports, or none.
- *
- * @param handlerOf - makes the request handler of an endpoint; endpoints count from 1
- * @throws EvrouteError `port_in_use` or `cannot_listen`
- */
+/** Opens all ports, or none. Endpoints count from 1. Throws `port_in_use` or `cannot_listen`. */
 export async function openEndpoints(
   settings: ReceiverSettings,
   handlerOf: (endpoint: number) => RequestListener,

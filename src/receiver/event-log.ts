@@ -36,11 +36,7 @@ export class EventLog {
     missing: 0,
   })
 
-  /**
-   * @param eventsMax - maximum number of events to keep
-   * @param log - where failures of listeners are logged
-   * @param waits - stops waiting for unfinished listeners when the receiver closes
-   */
+  /** @param waits - stops waiting for unfinished listeners when the receiver closes */
   constructor(eventsMax: number, log: Log, waits: Waits) {
     this.#eventsMax = eventsMax
     this.#log = log
@@ -67,11 +63,7 @@ export class EventLog {
     return this.#counts
   }
 
-  /**
-   * Numbers, counts and keeps an event, then calls every listener. Resolves when the listeners have handled the event.
-   *
-   * @param describe - makes the event after all earlier events were handled; if it throws, `add` rejects with the error
-   */
+  /** Numbers and keeps the event that `describe` makes once earlier ones are handled. Then awaits every listener. */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
     this.#turn = added.catch(() => undefined)

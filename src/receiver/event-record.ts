@@ -59,10 +59,7 @@ function forwardRecord({ forward }: ReceivedEvent): ForwardRecord | null {
 
 const withheldReasons = ['foreign_origin', 'signature_not_valid'] as const
 
-/**
- * Reads the event from a record that `eventRecord` made. Fields that an earlier version did not write get empty values.
- * Returns undefined for any other record.
- */
+/** Reads an event from its record; undefined for others. Fields that an earlier version left out get empty values. */
 export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   const { seq, type, userId, path, bytes, status = null, body, code } = record
   const atMs = parseTimestamp(textOr('', record['at']))

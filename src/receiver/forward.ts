@@ -216,10 +216,7 @@ function fullUrl(text: string): string {
   return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
 }
 
-/**
- * Checks the targets. Returns the same targets with complete URLs. Throws a SettingError for a URL that cannot be
- * requested, or two targets for the same webhooks.
- */
+/** Checks the targets, and completes their URLs. Throws a SettingError for an unusable URL or a second target. */
 export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly ForwardTarget[] {
   for (const [index, { type }] of targets.entries()) {
     if (targets.findIndex((other) => other.type === type) === index) continue

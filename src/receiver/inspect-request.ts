@@ -10,13 +10,11 @@ import type { ReceiverSettings } from './settings.ts'
 import { signatureJudge, uncheckedSignature, type SignatureJudge } from './signature.ts'
 
 /** A request that was read, and what was found out about it. */
-export interface Inspection extends Findings {
-  /** The headers, names in lower case. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The bytes of the body that arrived, at most 1 MB. */
+export type Inspection = Awaited<ReturnType<RequestReader['read']>>
+
+/** The contents of a request, and the bytes of the body that arrived, at most 1 MB. */
+interface Contents extends Findings {
   readonly rawBody: Buffer
-  /** Why the request must not be passed on; null if it may be. */
-  readonly withheld: WithheldReason | null
 }
 
 /** Reads requests, and checks their origins, signatures and bodies. */
@@ -33,15 +31,19 @@ export class RequestReader {
   }
 
   /** Reads a request to its end. Never rejects. */
-  async read(request: IncomingMessage): Promise<Inspection> {
+  async read(request: IncomingMessage) {
     const headers = headersOf(request)
-    const { content, signature, rawBody } = await this.#contentsOf(request, headers)
-    const verdict = this.#judge === undefined ? undefined : signature.verdict
+    const contents = await this.#contentsOf(request, headers)
+    const verdict = this.#judge === undefined ? undefined : contents.signature.verdict
+    /** Why the request must not be passed on; null if it may be. */
     const withheld = this.#allowUnverified ? null : withheldReason(request, verdict)
-    return { content, signature, headers, rawBody, withheld }
+    return { ...contents, headers, withheld }
   }
 
-  async #contentsOf(request: IncomingMessage, headers: Inspection['headers']): Promise<Contents> {
+  async #contentsOf(
+    request: IncomingMessage,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Contents> {
     const { method = '' } = request
     if (method !== 'POST') {
       const message = `The request is a ${method}: webhooks are sent with POST`
@@ -69,8 +71,6 @@ export class RequestReader {
     }
   }
 }
-
-type Contents = Pick<Inspection, 'content' | 'signature' | 'rawBody'>
 
 function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents {
   const content = { kind: 'malformed', code, message } as const

@@ -1,21 +1,17 @@
 import { InvalidArgumentError } from 'commander'
-import type { Expectation, Match } from '../../match/index.ts'
+import type { Expectation } from '../../match/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { inGroup, option, type ValuesOf } from '../command.ts'
 import { repeatable } from '../flags.ts'
 
 /** The parsed expectations and `--filter`. */
-export interface ExpectationSettings {
-  readonly expectations: readonly Expectation[]
-  readonly filter: Match | undefined
-  readonly reports: readonly ReportFile[]
-}
+export type ExpectationSettings = Awaited<ReturnType<typeof readExpectations>>
 
 /** Parses expectations and `--filter`. Without a secret, refuses expectations about signatures. */
 export async function readExpectations(
   { expect, shown, reports }: ExpectationValues,
   secret: string | undefined,
-): Promise<ExpectationSettings> {
+) {
   if (reports.length > 0 && expect.length === 0) {
     throw new SettingError('--report', 'Cannot report without an expectation', 'Pass --expect too.')
   }

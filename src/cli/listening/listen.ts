@@ -35,7 +35,7 @@ import { listenScreen, type ListenScreen } from './keys/listen-keys.ts'
 /** The options of `evroute listen`, with secrets, files and expectations read. */
 export interface ListenOptions
   extends
-    Omit<ListenValues, 'config' | 'expect' | 'shown' | 'program' | 'scenario'>,
+    Omit<ListenValues, 'config' | 'expect' | 'reports' | 'shown' | 'program' | 'scenario'>,
     ExpectationSettings {
   readonly scenario: Scenario | undefined
   /** Secrets that a sender may use by mistake, for diagnoses. */

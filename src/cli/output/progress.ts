@@ -54,12 +54,7 @@ interface ProgressView {
   readonly repeat?: (intervalMs: number, task: () => void) => EndProgress
 }
 
-/**
- * Shows a progress line on stderr after half a second. If stderr is not a terminal, writes a line every minute
- * instead.
- *
- * @param text - returns the current line; an empty one is not written to a log
- */
+/** Shows a progress line on stderr after 500 ms. Without a terminal, writes a line every minute unless it is empty. */
 export function startProgress(
   io: Io,
   text: () => string,

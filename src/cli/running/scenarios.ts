@@ -179,12 +179,7 @@ export interface ScenarioObservation {
 const sourceId = 'scenario'
 const secret = 'not-a-real-secret'
 
-/**
- * Sends webhooks through the real dispatcher and sender to a receiver with the settings of a scenario.
- * Waiting for a retry takes no time; requests take real time.
- *
- * @param deadlineMs - the timeout of a request; 5 s by default, which is also the maximum
- */
+/** Sends webhooks through the real dispatcher and sender to a scenario's receiver. Waits for retries take no time. */
 export async function runScenario(
   { settings, webhooks }: Scenario,
   deadlineMs?: number,

@@ -77,25 +77,19 @@ export function composeCall(
   for (const field of fieldsOf[type]) {
     if (flags[field] !== undefined) call[field] = flags[field]
   }
+  if (pairs.length === 0) return call
+  const pairsField = pairsFields[type]
+  if (pairsField === undefined) {
+    throw new SettingError('fields', `Cannot use key=value with ${type}: it contains only ids`)
+  }
   // Object.fromEntries stores even `__proto__` as plain data.
-  if (pairs.length > 0) call[pairsFieldOf(type)] = Object.fromEntries(pairs.map(parsePair))
-  return call
+  return { ...call, [pairsField]: Object.fromEntries(pairs.map(parsePair)) }
 }
 
-/** Returns the field of a call that holds the `key=value` pairs. */
-function pairsFieldOf(type: EventType): 'properties' | 'traits' {
-  switch (type) {
-    case 'identify':
-    case 'group':
-      return 'traits'
-    case 'track':
-    case 'page':
-    case 'screen':
-      return 'properties'
-    case 'alias':
-    case 'delete':
-      throw new SettingError('fields', `Cannot use key=value with ${type}: it contains only ids`)
-  }
+/** The field that holds the `key=value` pairs. Other types contain only ids. */
+const pairsFields: Partial<Readonly<Record<EventType, 'properties' | 'traits'>>> = {
+  ...{ identify: 'traits', group: 'traits' },
+  ...{ track: 'properties', page: 'properties', screen: 'properties' },
 }
 
 /** Parses `key=text` or `key:=json`. */

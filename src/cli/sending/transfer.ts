@@ -229,12 +229,7 @@ function rejectionOf(row: JsonObject): RejectedRow | undefined {
   return check.kind === 'invalid' ? { ...check, kind: 'rejected' } : undefined
 }
 
-/**
- * Yields the groups of rows. A virtual clock stands still while they are read. Lets the event loop turn before
- * each group, so that signals are handled.
- *
- * @param unreadable - called with the error that ends the rows early
- */
+/** Yields the groups of rows. A virtual clock stands still meanwhile. `unreadable` gets the error that ends them. */
 async function* readGroups(
   { rows, runtime, io, counts }: Sending,
   unreadable: (error: unknown) => void,
@@ -243,6 +238,7 @@ async function* readGroups(
   try {
     for (;;) {
       const release = runtime.clock.hold()
+      // Let the event loop turn, so that signals are handled.
       await nextTurn()
       const group = await stoppable(groups.next(), io.stop).finally(release)
       if (group === undefined || group.done === true) return

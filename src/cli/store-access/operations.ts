@@ -57,10 +57,7 @@ const retryNote =
   'It will be retried until its retry window ends. Ctrl-C leaves the rest in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
-/**
- * Runs a command on the service or the store that the options name. If the store is in memory, or another process is
- * delivering from it, the configured service does the work.
- */
+/** Runs a command on the store or service that the options name, or on the configured service if only it can do it. */
 export const runOperations = runnerOf(withOperations, remote, { isDryRun: false })
 
 /** Runs a dry run, which only reads the store and delivers nothing. Another process may be delivering from it. */

@@ -48,9 +48,7 @@ type Target =
 
 /**
  * Finds the store or service that the options name. A service takes precedence over the store of the configuration. A
- * configured store in memory can only be reached through the configured service.
- *
- * @param configuration - the configuration, if the command has read it already
+ * configured store in memory can only be reached through the configured service. `configuration` was read before.
  */
 export async function findTarget(
   values: TargetValues,
@@ -236,9 +234,7 @@ export async function withStore<Result>(
 
 /**
  * Yields pages of rows until there are no more, or `limit` rows, or the command must end. Lets the event loop turn
- * before each page, so that signals are handled.
- *
- * @param read - reads at most `count` rows after `last`, which is undefined for the first page
+ * before each page, so that signals are handled. `read` reads at most `count` rows after `last`.
  */
 export async function* pagesOf<Row>(
   { limit, pageMax, stop }: { readonly limit: number; readonly pageMax: number } & Pick<Io, 'stop'>,

@@ -49,12 +49,8 @@ export class ServiceApi {
   }
 
   /**
-   * Sends a request and returns the record of the answer.
-   *
-   * @param kind - the expected kind of the record
-   * @param body - the JSON of a POST; undefined for a GET
-   * @throws SettingError for a wrong token, a refused request, or an answer that does not come from evroute;
-   * EvrouteError `store_unusable` for a service that fails or does not answer
+   * Sends a GET, or a POST with a body, and returns the record of this kind. Throws a SettingError for a wrong token, a
+   * refusal, or an answer that isn't evroute's, and `store_unusable` for a service that fails or does not answer.
    */
   async read<Answer>(kind: string, path: string, body?: object): Promise<Answer> {
     return this.#recordOf(await this.#ask(path, body), kind) as Answer
@@ -242,11 +238,7 @@ async function* recordsOf(response: IncomingMessage): AsyncGenerator {
   if (held !== '') yield parseJson(held)
 }
 
-/**
- * Opens the deliveries of a running service.
- *
- * @param reveal - whether to ask for whole URLs of endpoints
- */
+/** Opens the deliveries of a running service. `reveal` asks for whole URLs of endpoints. */
 export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
   const queryOf = (parameters: Parameters): string =>
     queryText({ ...parameters, reveal: reveal ? 'true' : undefined })

@@ -70,12 +70,7 @@ export class Diagnostician {
     this.#keys = keyRecipes(secrets)
   }
 
-  /**
-   * Explains a wrong or missing signature.
-   *
-   * @param nowMs - milliseconds since 1970
-   * @returns undefined if no known mistake explains the signature, or if there were too many searches lately
-   */
+  /** Explains a wrong signature; undefined if no known mistake does, or if there were too many searches lately. */
   diagnose(request: SuspectRequest, nowMs: number): Diagnosis | undefined {
     const { signature = '', headers, path } = request
     if (signature === '') return findElsewhere(headers ?? {})

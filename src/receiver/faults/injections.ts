@@ -43,10 +43,7 @@ export class Injections {
   #next: readonly NextAnswer[] = []
   #plans: AnswerPlans
 
-  /**
-   * @param random - returns a number from 0 up to, but not including, 1
-   * @param endpoints - the number of the receiver's endpoints
-   */
+  /** @param random - returns a number from 0 up to, but not including, 1 */
   constructor(settings: InjectionSettings, random: () => number, endpoints = 1) {
     this.#settings = settings
     this.#random = random

@@ -29,10 +29,7 @@ export class SummaryMemory {
   /** The number of the first request with each messageId, the least recently repeated first. */
   readonly #firsts = new Map<string, number>()
 
-  /**
-   * @param subjectsMax - maximum number of users and groups with up to 64 traits each, of aliases, and of messageIds;
-   * the least recently used are forgotten first
-   */
+  /** @param subjectsMax - maximum of users and groups, of aliases, and of messageIds; the least recent are forgotten */
   constructor(subjectsMax = 10_000) {
     this.#subjectsMax = subjectsMax
   }
