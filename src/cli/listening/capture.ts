@@ -16,10 +16,11 @@ export async function openCapture(path: string) {
   const write = async (event: ReceivedEvent): Promise<void> => {
     if (!failure.signal.aborted) await file.appendFile(recordLine(eventRecord(event))).catch(fail)
   }
+  /** Aborts when a write fails. Later requests are not written. */
+  const failed: AbortSignal = failure.signal
   let written: Promise<void> = Promise.resolve()
   return {
-    /** Aborts when a write fails. Later requests are not written. */
-    failed: failure.signal,
+    failed,
     /** Resolves when the request has been written, or the write has failed. */
     append: (event: ReceivedEvent): Promise<void> => (written = written.then(() => write(event))),
     close: async (): Promise<void> => {
