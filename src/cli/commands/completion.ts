@@ -14,7 +14,13 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
     .addHelpText(
       'after',
-      '\nExample:\n  source <(evroute completion bash)\n\nExit codes: 0 printed, 2 usage.',
+      `
+Example:
+  source <(evroute completion bash)
+
+bash needs its package bash-completion.
+
+Exit codes: 0 printed, 2 usage.`,
     )
     .action(async (shell: string) => {
       const suggestions = await suggestionsFor(program)

@@ -64,8 +64,9 @@ The environment of the command contains:
 EVROUTE_STORE and EVROUTE_ADMIN_TOKEN are unset.
 
 The command keeps stdout; evroute writes to stderr. Signals are passed on, and
-processes that the command leaves behind are ended. The command has no
-controlling terminal, so sudo and ssh cannot ask for a password.
+processes that the command leaves behind are ended, except those that started
+their own session. The command has no controlling terminal, so sudo and ssh
+cannot ask for a password.
 
 Exit codes: the command's own, 128 + n after a signal. If it is 0: 5 an
 expectation was not met or a delivery is pending, 130 interrupted, 2 usage, 7 a
