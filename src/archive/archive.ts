@@ -21,7 +21,9 @@ const compress = promisify(gzip)
 /** Appends bytes to a file. Creates the file if it does not exist. */
 export type Append = (path: string, bytes: Buffer) => Promise<void>
 
-const appendPrivately: Append = (path, bytes) => appendFile(path, bytes, { mode: 0o600 })
+/** Waits for the disk too, or a power failure would lose calls that were answered. */
+const appendPrivately: Append = (path, bytes) =>
+  appendFile(path, bytes, { mode: 0o600, flush: true })
 
 interface Waiting {
   readonly events: readonly AnalyticsEvent[]

@@ -1,9 +1,20 @@
 import { execFile } from 'node:child_process'
-import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+  type FileHandle,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Archive, archiveIdOf, callOfArchivedRow, type Append } from '../../src/archive/index.ts'
 import { openInput, readRows } from '../../src/importer/index.ts'
 import type { AnalyticsEvent, JsonObject } from '../../src/model/index.ts'
@@ -52,6 +63,15 @@ describe('Archive', () => {
     for (const [name, isFile, mode] of modes) {
       expect([name, mode]).toEqual([name, isFile ? 0o600 : 0o700])
     }
+  })
+
+  test('is on the disk before its events count as archived', async () => {
+    const file = await open(join(await temporaryFolder(), 'any'), 'w')
+    onTestFinished(() => file.close())
+    const sync = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, 'sync')
+    onTestFinished(() => sync.mockRestore())
+    await archive.append([event('m_1'), event('m_2', { sourceId: 'app' })])
+    expect(sync).toHaveBeenCalledTimes(2)
   })
 
   async function rowsOf(...path: readonly string[]): Promise<readonly JsonObject[]> {
