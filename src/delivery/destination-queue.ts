@@ -59,7 +59,6 @@ export class DestinationQueue {
     this.configure(destination, policies)
   }
 
-  /** The destination, with its current settings. */
   get destination(): Destination {
     return this.#destination
   }

@@ -189,7 +189,6 @@ export class Dispatcher {
     this.#goOn()
   }
 
-  /** The number of requests in flight. */
   get requests(): number {
     return this.#rounds.requests
   }

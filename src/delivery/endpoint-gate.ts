@@ -28,8 +28,7 @@ export interface BegunRequest {
   readonly cuts: number
 }
 
-/** The policies that a gate applies. */
-export type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
+type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
 
 /** Admits requests to one endpoint, as far as its concurrency, breaker and pace allow. */
 export class EndpointGate {
@@ -98,7 +97,7 @@ export class EndpointGate {
     return this.#downSinceMs
   }
 
-  /** Starts a request. */
+  /** Starts a request. Call it only if {@link access} returned `ask`. */
   begin(nowMs: number, lane: Lane): BegunRequest {
     return { ticket: this.#breaker.start(nowMs, lane), cuts: this.#pace.start(nowMs) }
   }

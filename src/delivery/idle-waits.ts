@@ -5,7 +5,6 @@ export class IdleWaits {
     readonly reject: (error: unknown) => void
   }[] = []
 
-  /** Whether no caller is waiting. */
   get isEmpty(): boolean {
     return this.#waiters.length === 0
   }

@@ -58,7 +58,6 @@ export class Retention {
     this.#runtime = runtime
   }
 
-  /** The current policy. */
   get policy(): RetentionPolicy {
     return this.#policy
   }

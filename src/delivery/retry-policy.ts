@@ -23,8 +23,7 @@ export const defaultRetryPolicy: RetryPolicy = Object.freeze({
   windowMs: limits.retryWindowMs,
 })
 
-/** A round that did not succeed. */
-export interface FailedRound {
+interface FailedRound {
   /** Number of rounds in the window, including this one. */
   readonly attempts: number
   /** When this round ended, in milliseconds since 1970. */

@@ -74,7 +74,6 @@ export class Rounds {
     return this.#running.size === 0
   }
 
-  /** The number of requests in flight. */
   get requests(): number {
     return this.#requests
   }

@@ -34,7 +34,6 @@ export class WaitingTimes {
     }
   }
 
-  /** All destinations. */
   get destinationIds(): Iterable<string> {
     return this.#lanes.keys()
   }

@@ -36,7 +36,6 @@ export interface DestinationStatus extends Pick<
   NotificationStream,
   'pending' | 'delivered' | 'failed' | 'expired'
 > {
-  /** The id of the destination. */
   readonly id: string
   readonly status: OverallStatus
 }

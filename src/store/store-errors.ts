@@ -19,7 +19,6 @@ export function closedError(): EvrouteError {
 export interface UrlRefusal {
   /** The reason, as the last part of a message: `it must name a file`. */
   readonly why: string
-  /** How to correct the URL. */
   readonly hint: string
 }
 

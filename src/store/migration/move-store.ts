@@ -20,9 +20,7 @@ export interface MoveProgress {
 
 /** A store to move, and how to move it. */
 export interface MoveRequest {
-  /** The file of the store. */
   readonly path: string
-  /** The URL of the database. */
   readonly url: string
   /** Rows per INSERT; depends on the table by default. */
   readonly rowsAtOnce?: number
@@ -79,7 +77,6 @@ export interface MovePlan {
   readonly place: string
   /** The counts in the file. */
   readonly figures: StoreFigures
-  /** Whether the store has already moved. */
   readonly isMoved: boolean
 }
 

@@ -1,7 +1,6 @@
 import { nearestName, parseUrl } from '../../model/index.ts'
 import type { UrlRefusal } from '../store-errors.ts'
 
-/** The settings of every session. */
 const sessionSettings = [
   // JIT compilation of these statements takes longer than running them.
   '-c jit=off',

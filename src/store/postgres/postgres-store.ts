@@ -83,7 +83,6 @@ interface StoreParts {
   readonly indexes: IndexBuilding | undefined
   readonly clock: ServerClock
   readonly access: StoreAccess
-  /** The sockets of all pools. */
   readonly sockets: Sockets
 }
 
