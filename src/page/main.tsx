@@ -19,13 +19,14 @@ const session = new Session((title, text) => dialogs.show({ kind: 'text', title,
 function Page(): JSX.Element {
   const { connection, isPaused, selected, compared } = session
   const state = connection.value === 'open' && isPaused.value ? 'paused' : connection.value
+  const { look, text } = states[state]
   return (
     <>
       <header>
         <div class="top">
           <h1>evroute</h1>
-          <span class={`badge connection ${stateLooks[state]}`} role="status">
-            {stateTexts[state]}
+          <span class={`badge connection ${look}`} role="status">
+            {text}
             {state === 'lost' ? <span class="more">; trying again</span> : null}
           </span>
           <code class="address push">{location.origin}</code>
@@ -51,14 +52,12 @@ function Page(): JSX.Element {
   )
 }
 
-const stateTexts = {
-  connecting: 'Connecting…',
-  open: 'Live',
-  paused: 'Paused',
-  lost: 'Not connected',
+const states = {
+  connecting: { look: 'warning', text: 'Connecting…' },
+  open: { look: 'good', text: 'Live' },
+  paused: { look: 'warning', text: 'Paused' },
+  lost: { look: 'bad', text: 'Not connected' },
 } as const
-
-const stateLooks = { connecting: 'warning', open: 'good', paused: 'warning', lost: 'bad' } as const
 
 /** Keyboard shortcuts. They don't work in text fields and dialogs. */
 const keyActions: Readonly<Record<string, () => void>> = {
