@@ -23,6 +23,7 @@ export async function openCapture(path: string) {
     failed,
     /** Resolves when the request has been written, or the write has failed. */
     append: (event: ReceivedEvent): Promise<void> => (written = written.then(() => write(event))),
+    /** Closes the file once all requests are written. */
     close: async (): Promise<void> => {
       await written
       await file.close().catch(fail)

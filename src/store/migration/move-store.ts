@@ -77,6 +77,7 @@ export interface MovePlan {
   readonly place: string
   /** The counts in the file. */
   readonly figures: StoreFigures
+  /** Whether an earlier run has already moved the store. */
   readonly isMoved: boolean
 }
 
