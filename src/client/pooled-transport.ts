@@ -19,8 +19,6 @@ export class PooledTransport implements Transport {
   readonly #authorization: string
   readonly #timeoutMs: number
   readonly #clock: Clock
-  /** The requests that each signal aborts. */
-  readonly #requestsUntil = new WeakMap<AbortSignal, Set<Http.ClientRequest>>()
 
   /** @param http - Node's module for the protocol of the endpoint */
   constructor(
@@ -40,10 +38,9 @@ export class PooledTransport implements Transport {
   /** Posts one batch, and resolves with the outcome. */
   send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
     return new Promise((resolve) => {
-      const requests = this.#until(signal)
       const end = (outcome: TransportOutcome): void => {
         deadline.cancel()
-        requests.delete(request)
+        signal.removeEventListener('abort', giveUp)
         resolve(outcome)
       }
       let isAnswered = false
@@ -77,8 +74,9 @@ export class PooledTransport implements Transport {
       const deadline = systemClock.schedule(this.#timeoutMs, () => {
         request.destroy(new DeadlineError(`No answer within ${this.#timeoutMs} ms`))
       })
-      requests.add(request)
-      if (signal.aborted) giveUp(request)
+      const giveUp = () => request.destroy(new Error('no one is waiting for it any more'))
+      signal.addEventListener('abort', giveUp)
+      if (signal.aborted) giveUp()
       else request.end(body)
     })
   }
@@ -87,18 +85,6 @@ export class PooledTransport implements Transport {
   close(): Promise<void> {
     this.#agent.destroy()
     return Promise.resolve()
-  }
-
-  /** Adds one listener per signal, because a listener for each request would cost as much as a timer. */
-  #until(signal: AbortSignal): Set<Http.ClientRequest> {
-    const known = this.#requestsUntil.get(signal)
-    if (known !== undefined) return known
-    const requests = new Set<Http.ClientRequest>()
-    signal.addEventListener('abort', () => {
-      for (const request of requests) giveUp(request)
-    })
-    this.#requestsUntil.set(signal, requests)
-    return requests
   }
 }
 
@@ -121,10 +107,6 @@ function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answe
       isWhole: response.complete && bytes <= answerBytesMax,
     })
   })
-}
-
-function giveUp(request: Http.ClientRequest): void {
-  request.destroy(new Error('no one is waiting for it any more'))
 }
 
 class DeadlineError extends Error {}

@@ -110,7 +110,7 @@ describe('createHttpTransport', () => {
     expect(await send(transportTo(url), controller.signal)).toMatchObject({ kind: 'retry' })
   })
 
-  test('listens to a signal once, and aborts all current requests with it', async () => {
+  test('aborts all current requests with a signal, and leaves no listener on it', async () => {
     const controller = new AbortController()
     const arrived: ServerResponse[] = []
     const { url } = await startEndpoint((_, response) => {
@@ -123,7 +123,7 @@ describe('createHttpTransport', () => {
     const reason = expect.stringContaining('no one is waiting for it any more') as unknown
     expect(await first).toEqual({ kind: 'retry', reason })
     expect(await second).toEqual({ kind: 'retry', reason })
-    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
 
   test('sends nothing once the signal has aborted', async () => {
