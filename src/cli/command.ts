@@ -113,7 +113,6 @@ interface CommandTexts {
   readonly name: string
   /** Whether its parent runs it if no subcommand is named. */
   readonly isDefault?: boolean
-  /** One line for the list of commands. */
   readonly summary: string
   readonly description: string
   /** The end of the help text, such as examples and exit codes. */

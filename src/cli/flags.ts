@@ -160,7 +160,6 @@ export function resultOptions(quiet = 'print only the result') {
 /** How a command writes, from {@link outputOptions}. */
 export type OutputValues = ValuesOf<ReturnType<typeof outputOptions>>
 
-/** The values of `--store`, for help. */
 const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
 
 /** The options that name a store. */

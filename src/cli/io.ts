@@ -63,10 +63,8 @@ export async function processIo(): Promise<ProcessIo> {
     interruption.abort(signal)
   }
   const onOutputError = (error: Error): void => output.abort(reasonOf(error))
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  process.on('SIGHUP', hangUp)
-  process.on('SIGQUIT', endAtOnce)
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  process.on('SIGHUP', hangUp).on('SIGQUIT', endAtOnce)
   process.stdout.on('error', onOutputError)
   process.stderr.on('error', onOutputError)
   const terminal = await processTerminal(() => onSignal('SIGINT'))
@@ -96,10 +94,8 @@ export async function processIo(): Promise<ProcessIo> {
     },
     ...(terminal === undefined ? {} : { terminal }),
     release: () => {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
-      process.off('SIGHUP', hangUp)
-      process.off('SIGQUIT', endAtOnce)
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+      process.off('SIGHUP', hangUp).off('SIGQUIT', endAtOnce)
       // An interrupted command may still wait for input, which would keep the process alive.
       if (isInputRead) process.stdin.destroy()
     },

@@ -11,32 +11,22 @@ import { Waits } from './waits.ts'
 /** Maximum number of requests to show. The oldest are dropped. */
 const eventsMax = 100_000
 
-/** Options for {@link openCaptureViewer}. */
-export interface CaptureViewerOptions {
+/**
+ * Opens a viewer, which serves the page and the API of a receiver for the requests of a capture. It receives no
+ * webhooks. Throws `port_in_use` or `cannot_listen`.
+ */
+export async function openCaptureViewer({
+  port,
+  resendTo,
+  secret,
+}: {
   /** The port on 127.0.0.1; 0 for a free one. */
   readonly port: number
   /** The URL to which the page resends requests; undefined to disable resending. */
   readonly resendTo: string | undefined
   /** The secret for signing edited requests; undefined to leave them unsigned. */
   readonly secret: string | undefined
-}
-
-/** Serves the page and the API of a receiver for the requests of a capture. */
-export interface CaptureViewer extends AsyncDisposable {
-  /** The viewer's URL, without a path. */
-  readonly url: string
-  /** The number of requests that are shown, and that were added. */
-  readonly counts: () => { readonly shown: number; readonly read: number }
-  /** Adds a request from the capture. */
-  readonly add: (event: UnnumberedEvent) => Promise<void>
-}
-
-/** Opens a viewer. It receives no webhooks. Throws `port_in_use` or `cannot_listen`. */
-export async function openCaptureViewer({
-  port,
-  resendTo,
-  secret,
-}: CaptureViewerOptions): Promise<CaptureViewer> {
+}) {
   const { log: runtimeLog, clock } = createRuntime()
   const waits = new Waits(clock)
   const log = new EventLog(eventsMax, runtimeLog, waits)
@@ -60,10 +50,12 @@ export async function openCaptureViewer({
   )
   const listening = await listen(app, { host: '127.0.0.1', port })
   return {
+    /** The viewer's URL, without a path. */
     url: listening.url,
+    /** Returns the number of requests that are shown, and that were added. */
     counts: () => ({ shown: log.events.length, read: log.counts.received }),
-    add: (event) => log.add(() => event),
-    [Symbol.asyncDispose]: async () => {
+    add: (event: UnnumberedEvent): Promise<void> => log.add(() => event),
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       waits.endAll()
       await listening.close()
     },

@@ -7,9 +7,7 @@ import type { OutputStream } from '../io.ts'
 /** A record for an agent. Its texts come from third parties, so they are untrusted. */
 export type AgentRecord = Readonly<Record<string, unknown>>
 
-/** Maximum length of one field as JSON. */
 const fieldCharactersMax = 8_000
-/** Maximum length of all records in a result together. */
 const resultCharactersMax = 64_000
 
 /** The records of one result, limited to what an agent can read at once. */
@@ -33,7 +31,6 @@ export class BoundedRecords {
   }
 }
 
-/** Replaces a long value by its beginning and its total length. */
 function cutField(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) as string | undefined)
   if (text === undefined || text.length <= fieldCharactersMax) return value

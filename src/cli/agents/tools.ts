@@ -231,7 +231,6 @@ export function sendingTools({ run, access }: Workbench): readonly AgentTool[] {
 
 const deliveryId = text().describe('crm/17, 17, or a messageId for all deliveries of its event.')
 
-/** The flags that filter deliveries. */
 function filter<State extends z.core.$ZodType>(state: State) {
   return {
     state: z.array(state).optional(),

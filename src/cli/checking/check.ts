@@ -149,7 +149,6 @@ function casesText(cases: readonly string[]): string {
   return `${cases.slice(0, casesNamedMax).join(', ')} and ${more} more`
 }
 
-/** Wraps a text between words. A word that is too long gets its own line. */
 function wrapped(text: string, columnsMax: number): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

@@ -119,7 +119,6 @@ async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Prom
 
 const secretsFolderName = 'evroute.secrets'
 
-/** The schema in an installed package, relative to the project. */
 const installedSchema = 'node_modules/evroute/dist/evroute.config.schema.json'
 
 /** A starter configuration: one source, and one destination at the address of `evroute listen`. */

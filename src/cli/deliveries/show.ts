@@ -30,14 +30,7 @@ import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { pairsText, TextTable } from '../output/table.ts'
 import { pagesOf, type ReadersRun } from '../store-access/readers.ts'
-import {
-  faultTexts,
-  stateLooks,
-  statusText,
-  waitsAt,
-  type StatusView,
-  type TableView,
-} from './status.ts'
+import { faultTexts, stateLooks, statusText, waitsAt, type TableView } from './status.ts'
 
 /** Lists deliveries, newest first. If there are more than the limit, says so on stderr. */
 export async function listDeliveries(
@@ -124,7 +117,7 @@ export function cutId(id: string, columnsMax: number): string {
 }
 
 /** Says why the delivery failed, or when its next attempt is due. */
-function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): string {
+function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: TableView): string {
   const { reason, dueAt } = delivery
   if (dueAt === null) return plainText(reason ?? '')
   const dueAtMs = momentOf(dueAt)

@@ -4,6 +4,7 @@ import { formatDuration, plainText } from '../../model/index.ts'
 import { formatPast, formatSecond, momentOf } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
+import type { TextTableView } from '../output/table.ts'
 
 /** The part of a destination's status that explains why its deliveries wait. */
 export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabled'> {
@@ -92,16 +93,10 @@ export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): rea
   )
 }
 
-/** What the status text of a delivery depends on, besides the delivery. */
-export interface StatusView {
+/** How deliveries are shown. */
+export interface TableView extends TextTableView {
   readonly nowMs: number
   readonly waitOf: WaitOf
-}
-
-/** How deliveries are shown. */
-export interface TableView extends StatusView {
-  readonly style: Style
-  readonly columns: number | undefined
 }
 
 /** The style of each state. */
@@ -113,7 +108,10 @@ export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
 }
 
 /** Formats the status of a delivery and the reason for it, in one sentence. */
-export function statusText(delivery: DeliveryFields, { nowMs, waitOf }: StatusView): string {
+export function statusText(
+  delivery: DeliveryFields,
+  { nowMs, waitOf }: Pick<TableView, 'nowMs' | 'waitOf'>,
+): string {
   switch (delivery.state) {
     case 'pending':
       return waitingText(delivery, nowMs, waitOf(delivery))

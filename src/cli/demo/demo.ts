@@ -8,7 +8,7 @@ import { DataWriter, type Io } from '../io.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
 import { programName } from '../output/command-line.ts'
-import { styleOf, type Style } from '../output/style.ts'
+import { styleOf } from '../output/style.ts'
 import { summaryLine, deliveryRecord, requestRecord } from '../sending/report-text.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
 import type { Outlet } from '../sending/outlet.ts'
@@ -38,7 +38,11 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
     tell(`${style.faint(received)}${eventText(event, view)}`)
   })
   const { url } = await receiver.start()
-  tell(introduction(url, style))
+  tell(
+    `${style.strong('One call of each type, and one deletion')}:\n` +
+      'through the batching client, the router and the sender,\n' +
+      `signed, to a receiver at ${style.name(url)}\n\n`,
+  )
   const observer: Observer = {
     request: (request) => record(requestRecord(request)),
     settled: (delivery) => record(deliveryRecord(delivery)),
@@ -62,7 +66,12 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
     imbalances(ledger).length === 0 && ledger.delivered === all && receiver.counts.valid === all
   const durationMs = elapsedMs()
   record({ kind: 'summary', ...ledger, ms: Math.round(durationMs) })
-  tell(`\n${summaryLine(ledger, durationMs, { style })}${invitation(style)}`)
+  tell(`\n${summaryLine(ledger, durationMs, { style })}`)
+  tell(
+    '\nNow try it with your own receiver, in two terminals:\n' +
+      `  ${style.strong('npx evroute listen --secret s3cret')}\n` +
+      `  ${style.strong('npx evroute send track --secret s3cret')}\n`,
+  )
   if (page) {
     await makeMistakes(receiver, url, outlet)
     io.stderr.write(`\nSee them on the page: ${inspectorUrl(url) ?? ''}\nPress Ctrl-C to stop.\n`)
@@ -70,22 +79,6 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
   }
   await outlet.close()
   return isRight ? exitCodes.ok : exitCodes.internal
-}
-
-function introduction(url: string, { strong, name }: Style): string {
-  return (
-    `${strong('One call of each type, and one deletion')}:\n` +
-    'through the batching client, the router and the sender,\n' +
-    `signed, to a receiver at ${name(url)}\n\n`
-  )
-}
-
-function invitation({ strong }: Style): string {
-  return (
-    '\nNow try it with your own receiver, in two terminals:\n' +
-    `  ${strong('npx evroute listen --secret s3cret')}\n` +
-    `  ${strong('npx evroute send track --secret s3cret')}\n`
-  )
 }
 
 /** Sends a webhook that is retried, and one with a wrong signature. The page explains both. */

@@ -148,7 +148,6 @@ function eventOf(record: JsonValue | undefined): NumberedSubject | undefined {
 }
 
 interface CaptureResults {
-  /** One result per expectation, in order. */
   readonly results: readonly ExpectationResult[]
   /** The number of rows that are not records of `listen`. */
   readonly badRows: number

@@ -17,12 +17,10 @@ import type { ReportFile } from './expectation-flags.ts'
 interface ResultsView {
   readonly title: string
   readonly durationMs: number
-  /** Whether to write unmet expectations as JSON. */
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
   readonly reports: readonly ReportFile[]
-  /** Further checks to report; none by default. */
   readonly cases?: readonly ReportCase[]
 }
 
@@ -76,7 +74,6 @@ function unmetError({ text, account, shortfall }: ExpectationResult): EvrouteErr
   return new EvrouteError({ code: 'expectation_unmet', message: `${text}: ${account}${detail}` })
 }
 
-/** Formats a result as one line, and for an unmet expectation the reason on further lines. */
 function resultText(result: ExpectationResult, style: Style, columns = 80): string {
   const { text, account, shortfall } = result
   const line = `${plainText(text)}: ${account}`

@@ -75,18 +75,19 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 
 /** Formats a request as one line. Lines about what is wrong follow, and in verbose mode the payload. */
 export function eventText(event: ReceivedEvent, view: EventView): string {
-  const lines = [mainLine(event, view)]
-  if (event.reason !== null) lines.push(reasonLine(event, view.style))
-  lines.push(
-    ...[...forwardLines(event.forward), ...checkAdvice(event, view.program)].map(
-      (line) => `  ${view.style.bad(`└ ${line}`)}`,
-    ),
-  )
+  const { style, program } = view
+  const warnings = [...forwardLines(event.forward), ...checkAdvice(event, program)]
   if (view.passesOn === true && event.withheld !== null) {
-    lines.push(`  ${view.style.bad(`└ not passed on: ${withheldTexts[event.withheld]}`)}`)
+    warnings.push(`not passed on: ${withheldTexts[event.withheld]}`)
   }
+  const lines = [
+    mainLine(event, view),
+    ...(event.reason === null ? [] : [reasonLine(event, style)]),
+    ...warnings.map((line) => `  ${style.bad(`└ ${line}`)}`),
+  ]
   if (view.verbose) {
-    const parts = [payloadText(event, view.style), ...handlerParts(event, view)]
+    const parts = [payloadText(event, style)]
+    if (event.diagnosis !== null) parts.push(handlerText(view))
     lines.push(...parts.map((part) => `${part.replace(/^/gm, payloadIndent)}\n`))
   }
   return `${lines.join('\n')}\n`
@@ -102,14 +103,9 @@ function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string 
   return diagnosis === null ? `  ${why}` : `  ${why}. Fix: ${plainText(diagnosis.fix)}`
 }
 
-/** Returns a correct handler if the signature has a diagnosis. */
-function handlerParts(
-  { diagnosis }: ReceivedEvent,
-  { style, program }: EventView,
-): readonly string[] {
-  if (diagnosis === null) return []
+function handlerText({ style, program }: EventView): string {
   const title = `A correct handler for express; \`${program} check --language\` prints others:`
-  return [style.faint(`${title}\n\n${snippets.express.trimEnd()}`)]
+  return style.faint(`${title}\n\n${snippets.express.trimEnd()}`)
 }
 
 function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: EventView): string {

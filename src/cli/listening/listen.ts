@@ -119,7 +119,6 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram |
   return new EventProgram({ program, args, env: io.env, write })
 }
 
-/** Shows the last requests in the `--save` file. */
 async function showLast(view: ListenView, { save, last }: ListenOptions): Promise<void> {
   if (save === undefined || last === undefined) return
   let kept: readonly ReceivedEvent[] = []

@@ -30,7 +30,9 @@ import { countOf } from '../output/numbers.ts'
 
 /** Runs a service until a signal, even if stdout is closed. Applies changes to the configuration. */
 export async function serve(options: ServeValues, io: Io): Promise<ExitCode> {
-  const announcer = createAnnouncer(options, io, options.json)
+  const write = (line: string): void => void io.stderr.write(line)
+  const isForPerson = io.stderr.isTTY === true && !options.json
+  const announcer = isForPerson ? forPerson(options, write) : forProgram(options, write)
   // Watch before the first read, so that no change is missed.
   const reloads = await watchConfiguration(options.path, io, announcer.log)
   try {
@@ -147,19 +149,7 @@ function problemsText(error: unknown): string {
 /** Announces on stderr that a service starts, drains and ends. */
 type Announcer = ReturnType<typeof forPerson>
 
-type AnnouncedService = Pick<ServeValues, 'path' | 'graceMs' | 'logLevel'>
-
-/** Creates an announcer that writes text to a terminal. Elsewhere, or with `json`, it writes JSON lines. */
-function createAnnouncer(
-  service: AnnouncedService,
-  { stderr }: Pick<Io, 'stderr'>,
-  json: boolean,
-): Announcer {
-  const write = (line: string): void => void stderr.write(line)
-  return stderr.isTTY === true && !json ? forPerson(service, write) : forProgram(service, write)
-}
-
-function forPerson({ path, graceMs, logLevel }: AnnouncedService, write: (line: string) => void) {
+function forPerson({ path, graceMs, logLevel }: ServeValues, write: (line: string) => void) {
   const grace = formatDuration(graceMs)
   return {
     log: logFrom(logLevel, lineLog(write)),
@@ -198,7 +188,7 @@ function whatStays(store: string, pending: number | null): string {
 }
 
 function forProgram(
-  { path, graceMs, logLevel }: AnnouncedService,
+  { path, graceMs, logLevel }: ServeValues,
   write: (line: string) => void,
 ): Announcer {
   const log = logFrom(logLevel, jsonLog(write, systemClock))

@@ -89,7 +89,6 @@ interface Parsed {
   readonly value: unknown
   /** The value as JSON without white space. */
   readonly json: string
-  /** The tokens of the text. */
   readonly tokens: readonly string[]
 }
 

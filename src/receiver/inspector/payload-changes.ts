@@ -69,7 +69,6 @@ function* changesIn(
   }
 }
 
-/** Returns the members of an object or a list; undefined for any other value. */
 function membersOf(value: JsonValue | undefined): ReadonlyMap<string, JsonValue> | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   return new Map(Object.entries(value as Readonly<Record<string, JsonValue>>))

@@ -67,7 +67,6 @@ function readCondition({
   return { text: conditionText(path, parsedJson(value)) }
 }
 
-/** Checks a match. Locates the mistake if there is one. */
 function readMatch(text: string): object {
   try {
     return { valid: true, text: parseMatch(text).text }

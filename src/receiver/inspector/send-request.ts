@@ -86,19 +86,14 @@ export function readRequest(value: unknown): OutgoingRequest {
   )
 }
 
-/** Parameters of {@link sendRequest}. */
-export interface Sending {
-  /** The server's URL; its path is ignored. */
-  readonly url: string
-  /** The secret for signing the request; undefined to leave it unsigned. */
-  readonly secret: string | undefined
-  readonly signal: AbortSignal
-}
-
-/** Posts a request. Resolves even if there is no answer. */
+/** Posts a request to a server, signed if there is a secret. Resolves even if there is no answer. */
 export async function sendRequest(
   outgoing: OutgoingRequest,
-  { url, secret, signal }: Sending,
+  {
+    url,
+    secret,
+    signal,
+  }: { readonly url: string; readonly secret: string | undefined; readonly signal: AbortSignal },
 ): Promise<SentAnswer> {
   const { path, body } = outgoing
   const request = { headers: headersOf(outgoing, secret), rawBody: body }

@@ -18,16 +18,13 @@ const waitingMax = 900
 /** Maximum summaries in a message for a client that samples: more than most screens show. */
 const sampleMax = 30
 
-/** Delay before a client reconnects. */
 const reconnectMs = 1_000
 
-/** Parameters of {@link streamSummaries}. */
-export interface SummaryStream {
+interface SummaryStream {
   readonly inspected: Inspected
   readonly summaries: EventSummaries
   /** Identifies this run of the receiver. The ids of messages begin with it. */
   readonly run: string
-  /** Selects requests; undefined for all. */
   readonly match: Match | undefined
   /** Whether to send only the numbers of most requests in a burst. The client fetches the summaries that it needs. */
   readonly isSampled: boolean

@@ -14,9 +14,7 @@ export interface SeenTrait extends Trait {
   readonly before: string | undefined
 }
 
-/** Maximum traits to remember per user or group. */
 const traitsMax = 64
-/** Maximum aliases to follow from one user. */
 const aliasesMax = 100
 
 /** Remembers the traits of users and groups, so that a summary can show changes. */

@@ -34,7 +34,6 @@ import {
 } from './step-keys.ts'
 
 interface ListenScreenOptions extends Pick<ListenValues, 'input' | 'json' | 'quiet' | 'color'> {
-  /** The initial filter; undefined to show all requests. */
   readonly filter?: Match | undefined
   readonly save?: string | undefined
 }
@@ -80,7 +79,6 @@ export interface KeyTargets {
 /** Maximum number of requests that a pause keeps for later. */
 const heldMax = 1_000
 
-/** The default file for requests that the user saves. */
 const captureFile = './evroute-capture.ndjson'
 
 class ListenKeys {
@@ -188,7 +186,6 @@ class ListenKeys {
     this.#heldMissing = 0
   }
 
-  /** Sends an edited copy to the receiver, which handles it like any request. */
   async #edit(event: ReceivedEvent): Promise<string> {
     const { terminal, io } = this.#parts
     const before = event.rawBody.toString('utf8')

@@ -30,7 +30,6 @@ export interface KeysState {
 /** How the next webhook fails: with a status, or by a timeout. */
 export type NextFailure = 503 | 'hang'
 
-/** One effect type for each kind. */
 type Effect<Kind extends string, Fields = object> = Kind extends unknown
   ? { readonly kind: Kind } & Readonly<Fields>
   : never
