@@ -185,9 +185,11 @@ function callOfRow(row: Row): Row {
 function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection): boolean {
   if (types !== undefined && !types.some((type) => type === call['type'])) return false
   if (sinceMs === undefined && untilMs === undefined) return true
-  // A call without a valid timestamp matches no time range.
-  const atMs = parseTimestamp(call['timestamp']) ?? parseTimestamp(call['originalTimestamp'])
-  if (atMs === undefined) return false
+  const { timestamp, originalTimestamp } = call
+  const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
+  // Without a timestamp, a call matches no time range. If it is unreadable, the call is rejected later.
+  if (atMs === undefined)
+    return Boolean(timestamp ?? originalTimestamp) && call['type'] !== 'delete'
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
 }
 

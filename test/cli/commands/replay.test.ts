@@ -115,6 +115,18 @@ describe('replay', () => {
     expect(await replay(['-', ...both])).toMatchObject({ ids: ['m_2'] })
   })
 
+  test.each([1_700_000_000, '1700000000', 'yesterday'])(
+    'rejects a row with the timestamp %j, also if it selects by time',
+    async (timestamp) => {
+      const rows = [call('m_1', '03', { timestamp }), call('m_2', '03')].join('\n')
+      for (const flags of [[], ['--since', '2026-10-02'], ['--until', '2026-10-04']]) {
+        const { code, ids, summary } = await replay(['-', ...flags], rows)
+        expect({ code, ids }).toEqual({ code: 3, ids: ['m_2'] })
+        expect(summary).toMatchObject({ read: 2, rejected: 1, skipped: 0 })
+      }
+    },
+  )
+
   test('selects by the timestamp that the event will have', async () => {
     const rows = [
       call('m_1', '09', { originalTimestamp: '2026-10-01' }),
