@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { shortText } from '../model/index.ts'
+import { limits, shortText } from '../model/index.ts'
 import type { Refusal } from './answer.ts'
 
 /** What a request contains, or why it is refused. */
@@ -57,8 +57,9 @@ export function several<Value extends z.ZodType>(
   return z.preprocess(listed, list.optional())
 }
 
-/** Makes the schema of a list of strings, none of them empty. */
-export function texts(countMax: number, lengthMax: number): z.ZodType<readonly string[]> {
+/** Makes the schema of a list of ids: strings that are not empty, and not longer than a call. */
+export function texts(countMax: number): z.ZodType<readonly string[]> {
+  const lengthMax = limits.callBytesMax
   const accepted = `a list of 1 to ${countMax} strings of 1 to ${lengthMax} characters`
   const isText = (value: unknown): value is string =>
     typeof value === 'string' && value !== '' && value.length <= lengthMax

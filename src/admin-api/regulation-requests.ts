@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { regulationTypes } from '../model/index.ts'
 import {
-  regulationLimits,
+  regulationUsersMax,
   type RegulationRequest,
   type RegulationsRequest,
 } from '../privacy/index.ts'
@@ -18,7 +18,6 @@ import {
 
 /** Maximum number of sources in a request. A regulation without sources applies to all of them. */
 const sourcesMax = 1_000
-const sourceIdLengthMax = 1_024
 
 /** Maximum size of a request, enough for the maximum number of user ids of usual length. */
 export const regulationBytesMax: number = 2 * 1024 * 1024
@@ -29,8 +28,8 @@ export const regulationReader: RequestReader<RegulationRequest> = requestReader(
     {
       regulationType: oneOf(regulationTypes),
       subjectType: z.literal('USER_ID', accepts('USER_ID')).optional(),
-      subjectIds: texts(regulationLimits.usersMax, regulationLimits.userIdLengthMax),
-      sources: texts(sourcesMax, sourceIdLengthMax).optional(),
+      subjectIds: texts(regulationUsersMax),
+      sources: texts(sourcesMax).optional(),
     },
     '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
   ),

@@ -1,7 +1,7 @@
 /** Deletion requests and suppressed users. */
 export {
   planRegulation,
-  regulationLimits,
+  regulationUsersMax,
   type RegulationPlan,
   type RegulationPlanOptions,
   type RegulationRequest,

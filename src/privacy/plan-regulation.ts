@@ -10,13 +10,8 @@ import {
 } from '../model/index.ts'
 import type { NewRegulation } from './regulation.ts'
 
-/** The limits of a regulation. */
-export const regulationLimits: {
-  /** Maximum number of distinct users in a regulation. */
-  readonly usersMax: number
-  /** Maximum length of a userId, in UTF-16 code units: no call has a longer one. */
-  readonly userIdLengthMax: number
-} = Object.freeze({ usersMax: 5_000, userIdLengthMax: limits.callBytesMax })
+/** Maximum number of distinct users in a regulation. */
+export const regulationUsersMax = 5_000
 
 /** A request for a regulation. */
 export interface RegulationRequest {
@@ -54,7 +49,7 @@ export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) 
 
 /**
  * Plans a regulation and its notifications: for each user, one event per affected source with enabled destinations.
- * Throws SettingError for a request without users or sources, or beyond {@link regulationLimits}.
+ * Throws SettingError for a request without users or sources, or with too many or too long ones.
  */
 export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   const { type, newId } = options
@@ -75,17 +70,18 @@ export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
 }
 
 function checkUsers(userIds: readonly string[], users: number): void {
-  const { usersMax, userIdLengthMax } = regulationLimits
   if (users === 0) {
     throw new SettingError('userIds', 'Cannot create a regulation without a user id')
   }
-  const invalid = userIds.findIndex(({ length }) => length === 0 || length > userIdLengthMax)
+  // No call has a longer id.
+  const lengthMax = limits.callBytesMax
+  const invalid = userIds.findIndex(({ length }) => length === 0 || length > lengthMax)
   if (invalid !== -1) {
-    const message = `Cannot use user id ${invalid + 1}: it must have 1 to ${userIdLengthMax} characters`
+    const message = `Cannot use user id ${invalid + 1}: it must have 1 to ${lengthMax} characters`
     throw new SettingError('userIds', message)
   }
-  if (users > usersMax) {
-    const message = `Cannot create a regulation for ${users} users: at most ${usersMax} are allowed`
+  if (users > regulationUsersMax) {
+    const message = `Cannot create a regulation for ${users} users: at most ${regulationUsersMax} are allowed`
     throw new SettingError('userIds', message)
   }
 }

@@ -8,7 +8,7 @@ const ids = (count: number): readonly string[] =>
 
 const good = { regulationType: 'SUPPRESS_ONLY', subjectIds: ['u_1'] }
 const subjects = 'a list of 1 to 5000 strings of 1 to 32768 characters'
-const sources = 'a list of 1 to 1000 strings of 1 to 1024 characters'
+const sources = 'a list of 1 to 1000 strings of 1 to 32768 characters'
 const names = 'regulationType, subjectType, subjectIds, sources'
 
 test.each(regulationTypes)('a regulation can have the type %s', (regulationType) => {

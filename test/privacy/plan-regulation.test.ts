@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   planRegulation,
-  regulationLimits,
+  regulationUsersMax,
   type RegulationPlan,
   type RegulationPlanOptions,
 } from '../../src/privacy/index.ts'
@@ -95,7 +95,8 @@ describe('planRegulation', () => {
     expect(planned({ type }).notifications).toHaveLength(count)
   })
 
-  const { usersMax, userIdLengthMax } = regulationLimits
+  const usersMax = regulationUsersMax
+  const userIdLengthMax = 32_768
   const users = (count: number) => Array.from({ length: count }, (_, n) => `u_${n}`)
 
   test('takes as many users as it may, repetitions aside, and ids as long', () => {

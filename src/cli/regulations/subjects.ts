@@ -1,7 +1,7 @@
 import type { RejectedRow } from '../../audience/index.ts'
 import { readUserIds } from '../../lists/index.ts'
 import type { EvrouteError } from '../../model/index.ts'
-import { regulationLimits } from '../../privacy/index.ts'
+import { regulationUsersMax } from '../../privacy/index.ts'
 import { openInputOf } from '../input.ts'
 import type { Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
@@ -47,9 +47,9 @@ export async function readSubjects(
   for await (const userId of subjects(source, io, rejected)) {
     if (seen.has(userId)) continue
     const more = Buffer.byteLength(userId)
-    const isFull = batch.length === regulationLimits.usersMax || bytes + more > batchBytesMax
+    const isFull = batch.length === regulationUsersMax || bytes + more > batchBytesMax
     if (isFull && batches.length === batchesMax) {
-      const usersMax = formatCount(batchesMax * regulationLimits.usersMax)
+      const usersMax = formatCount(batchesMax * regulationUsersMax)
       throw usageError(
         `Cannot read more than ${usersMax} users, or ${batchesMax} MB of ids, from one list`,
         'Split the list into several files, and run the command for each.',
