@@ -52,7 +52,7 @@ export function checkRecognised(
   throw new SettingError(
     setting,
     `The list has no column ${alternatives(recognised)}: it has ${listed(columns)}`,
-    `Use ${setting} to name the column that contains the ids.`,
+    `Name the column that contains the ids with ${setting}.`,
   )
 }
 

@@ -58,7 +58,7 @@ describe('a list of users', () => {
     expect(await message('name,mail\nA,b\n')).toEqual([
       'idColumn',
       'The list has no column userId, user_id or id: it has "name", "mail"',
-      'Use idColumn to name the column that contains the ids.',
+      'Name the column that contains the ids with idColumn.',
     ])
     expect(await message('customer,id\nA,b\n', ['custoner'])).toEqual([
       'idColumn',

@@ -222,6 +222,14 @@ describe('delete', () => {
   })
 })
 
+test('delete names the flag for a list whose column of ids has another name', async () => {
+  const place = await placeFor('http://127.0.0.1:1/')
+  const argv = ['delete', '--regulation', 'DELETE_ONLY', '--file', '-']
+  const { code, stderr } = await place.run(argv, { stdin: 'customer\nu_1\n' })
+  expect(code).toBe(2)
+  expect(stderr).toContain('Name the column that contains the ids with --id-column.')
+})
+
 describe('regulations', () => {
   test('lists and shows regulations, as text that fits and as records', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
