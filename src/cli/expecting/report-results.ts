@@ -48,7 +48,7 @@ export async function reportResults(
   })
   const report = { title, cases: [...expected, ...cases], durationMs }
   await writeGithub(report, io)
-  for (const { path } of options.reports) await writeReport(path, junitXml(report))
+  await writeReports(options.reports, junitXml(report))
   const isFailed = report.cases.some(({ failure }) => failure !== undefined)
   return isFailed ? exitCodes.expectationUnmet : exitCodes.ok
 }
@@ -96,11 +96,12 @@ async function writeGithub(report: Report, io: Io): Promise<void> {
   )
 }
 
-async function writeReport(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text)
-  } catch (error) {
-    const hint = 'Check that the folder exists and is writable.'
-    throw cannotWrite(`Cannot write the report ${path}`, hint, error)
+/** Writes the text to each report. Throws `cannot_write_file`. */
+export async function writeReports(reports: readonly ReportFile[], text: string): Promise<void> {
+  for (const { path } of reports) {
+    await writeFile(path, text).catch((error: unknown) => {
+      const hint = 'Check that the folder exists and is writable.'
+      throw cannotWrite(`Cannot write the report ${path}`, hint, error)
+    })
   }
 }

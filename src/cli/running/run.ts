@@ -7,7 +7,7 @@ import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-code.ts'
 import { AwaitedRequests } from '../expecting/awaited-requests.ts'
-import { reportResults } from '../expecting/report-results.ts'
+import { reportResults, writeReports } from '../expecting/report-results.ts'
 import type { Io } from '../io.ts'
 import { openCapture } from '../listening/capture.ts'
 import { countsText, eventText } from '../listening/event-text.ts'
@@ -43,6 +43,8 @@ const quietMs = 100
 export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
   const options = await readOptions(values, words, io)
   const style = styleOf(io, 'stderr', options.color)
+  // Don't run a long command whose report cannot be written, and leave no report of an earlier run.
+  await writeReports(options.reports, '')
   const memory = new SummaryMemory()
   const capture = options.save === undefined ? undefined : await openCapture(options.save)
   try {

@@ -274,6 +274,13 @@ describe('the output of run', () => {
     const path = join(await temporaryFolder(), 'none', 'capture.ndjson')
     expect(await runModule(['--save', path], paid)).toMatchObject({ code: 7 })
   })
+
+  test('does not begin if its report cannot be written', async () => {
+    const path = join(await temporaryFolder(), 'none', 'report.xml')
+    const { code, stderr } = await runModule(['--report', `junit=${path}`], 'process.exitCode = 3')
+    expect(code).toBe(7)
+    expect(stderr).toMatch(/^evroute: Cannot write the report /)
+  })
 })
 
 describe('the end of a run', () => {
