@@ -157,9 +157,6 @@ export function resultOptions(quiet = 'print only the result') {
   })
 }
 
-/** How a command writes, from {@link outputOptions}. */
-export type OutputValues = ValuesOf<ReturnType<typeof outputOptions>>
-
 const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
 
 /** The options that name a store. */
