@@ -2,6 +2,8 @@ import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 
 /** Limit on the bytes of webhooks that wait for the store. The last batch may exceed it. */
 const bytesMax = 16 * 1024 * 1024
+/** Counted at least for each event. One for no destination has no webhook, but waits too. */
+const eventBytesMin = 512
 
 /** Counts the bytes of webhooks that wait for the store to add them. */
 export class AddingBytes {
@@ -38,6 +40,9 @@ export class AddingBytes {
 
 function bytesOf(events: readonly NewEvent[]): number {
   let bytes = 0
-  for (const { deliveries } of events) for (const { body } of deliveries) bytes += body.length
+  for (const { deliveries } of events) {
+    const sum = deliveries.reduce((total, { body }) => total + body.length, 0)
+    bytes += Math.max(sum, eventBytesMin)
+  }
   return bytes
 }

@@ -21,6 +21,15 @@ test('a store with a large backlog reports that it is full until it has written 
   expect(adding.isFull).toBe(false)
 })
 
+test('events for no destination fill a store that does not answer', () => {
+  const adding = new AddingBytes()
+  const events = Array.from({ length: 4_000 }, () => ({ ...event(''), deliveries: [] }))
+  for (let batch = 0; batch < 10; batch++) {
+    void adding.add(events, () => new Promise(() => undefined))
+  }
+  expect(adding.isFull).toBe(true)
+})
+
 test('refused events no longer count as waiting', async () => {
   const adding = new AddingBytes()
   const refused = adding.add([event(large), event(large)], () => Promise.reject(new Error('no')))
