@@ -198,6 +198,21 @@ describe('the metrics', () => {
     expect(lines.at(-1)).toMatch(/status="other"} 68$/)
   })
 
+  test('of an endpoint end once a reload removes it', async () => {
+    const { metrics } = createMetrics()
+    const kept = { url: 'https://example.com/kept' }
+    metrics.configured([{ id: 'crm', endpoints: [{ url: request.url }, kept] }])
+    for (let status = 400; status < 450; status++) metrics.request({ ...request, status })
+    metrics.request({ ...request, ...kept })
+    metrics.configured([{ id: 'crm', endpoints: [kept] }])
+    metrics.request(request)
+    expect(await linesOf(metrics, 'evroute_webhook_responses_total')).toHaveLength(1)
+    expect(await linesOf(metrics, 'evroute_webhook_latency_seconds_count')).toHaveLength(1)
+    expect(await linesOf(metrics, 'evroute_webhook_requests_total')).toEqual([
+      'evroute_webhook_requests_total{destination="crm",outcome="success"} 52',
+    ])
+  })
+
   test('measure how long a source waits until its calls are stored', async () => {
     const { metrics } = createMetrics()
     metrics.stored({ sourceId: 'website', durationMs: 4 })

@@ -27,8 +27,10 @@ export class BreakerBoard {
   /** By destination, then by URL. An entry keeps its URL without secret parts, because hiding them takes a digest. */
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
-  /** Adds new endpoints, and forgets removed ones. */
-  configure(destinations: readonly EndpointNames[]): void {
+  /** Adds new endpoints, and forgets removed ones. Returns the names of the removed ones. */
+  configure(
+    destinations: readonly EndpointNames[],
+  ): readonly Pick<BreakerStanding, 'destination' | 'endpoint'>[] {
     const before = this.#endpoints
     const entryOf = (id: string, url: string): BoardEntry =>
       before.get(id)?.get(url) ?? { name: hiddenEndpoint(url), change: undefined }
@@ -37,6 +39,11 @@ export class BreakerBoard {
         id,
         new Map(endpoints.map(({ url }) => [url, entryOf(id, url)])),
       ]),
+    )
+    return [...before].flatMap(([destination, entries]) =>
+      [...entries]
+        .filter(([url]) => this.nameOf(destination, url) === undefined)
+        .map(([, { name }]) => ({ destination, endpoint: name })),
     )
   }
 

@@ -82,9 +82,17 @@ export class Metrics implements Observer {
     return this.#registry.contentType
   }
 
-  /** Sets the destinations with metrics. Counters begin at 0, because Prometheus misses the increase to a first value. */
+  /**
+   * Sets the destinations with metrics. Counters begin at 0, because Prometheus misses the increase to a first value.
+   * Drops the metrics of removed endpoints, because each reload may bring new ones.
+   */
   configured(destinations: readonly EndpointNames[]): void {
-    this.breakers.configure(destinations)
+    for (const removed of this.breakers.configure(destinations)) {
+      for (const status of [...(this.#statuses.get(removed.destination) ?? []), 'other']) {
+        this.#counters.responses.remove({ ...removed, status })
+      }
+      this.#histograms.request.remove({ ...removed })
+    }
     for (const { id: destination } of destinations) {
       for (const state of endedStates) this.#counters.settled.inc({ destination, state }, 0)
       for (const reason of Object.keys(givenUpStates)) {
