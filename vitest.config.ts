@@ -16,15 +16,25 @@ const waitingTests = [
   'test/crash/postgres/postgres-crash.test.ts',
 ]
 
-/** Starts the tests that mostly wait early, and one after the other, so that other tests use the time. */
-class WaitingTestsEarly extends BaseSequencer {
+/** A small file whose test takes long. Vitest would start it last, when the other workers have nothing left to do. */
+const longTest = 'test/docs/reference.test.ts'
+
+/**
+ * Starts the tests that mostly wait early, and one after the other, so that other tests use the time. Those alone
+ * come first, because a worker ends before each of them, and the next one loads all modules anew.
+ */
+class LongTestsEarly extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const waits = ({ moduleId }: TestSpecification): boolean =>
+    const alone = sorted.filter(({ project }) => project.name === 'alone')
+    const others = sorted.filter(({ project }) => project.name !== 'alone')
+    const isWaiting = ({ moduleId }: TestSpecification): boolean =>
       waitingTests.some((path) => moduleId.endsWith(path))
-    const order = sorted.filter((file) => !waits(file))
-    for (const [index, file] of sorted.filter(waits).entries()) order.splice(40 * index, 0, file)
-    return order
+    const isLong = ({ moduleId }: TestSpecification): boolean => moduleId.endsWith(longTest)
+    const order = others.filter((file) => !isWaiting(file) && !isLong(file))
+    for (const [index, file] of others.filter(isWaiting).entries())
+      order.splice(40 * index, 0, file)
+    return [...alone, ...others.filter(isLong), ...order]
   }
 }
 
@@ -36,7 +46,7 @@ export default defineConfig({
     // Much of the time is spent waiting for processes and sockets, so a worker per core leaves cores idle. Each
     // worker loads all modules, so many more cost more than they save.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
-    sequence: { sequencer: WaitingTestsEarly },
+    sequence: { sequencer: LongTestsEarly },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // A busy machine must not fail a test: a poll ends just before the test would.

@@ -9,5 +9,5 @@ vi.setConfig({ testTimeout: 180_000 })
 const databases = new PostgresDatabases()
 
 deliveryStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()), {
-  modelRuns: 20,
+  modelRuns: 10,
 })
