@@ -13,6 +13,8 @@ const burstIntervalMs = 1_000
 const burstRowsMin = 500
 /** New rows are drawn after the pointer has rested this long. */
 const aimMs = 1_000
+/** As many new rows are drawn even if the pointer never rests. */
+const waitingMax = 5_000
 
 /**
  * The requests in the list, oldest first. Rows change in place, because copying 100,000 rows for each batch would take
@@ -56,7 +58,7 @@ export class EventList {
     }
     const isFirst = this.#rows.length === 0
     for (const row of rows) this.#waiting.push(row)
-    if (!isFirst && this.#drawingPause !== undefined) {
+    if (!isFirst && this.#drawingPause !== undefined && this.#waiting.length < waitingMax) {
       if (rows.length < burstMin) this.heldCount.value = this.#held.length + this.#waiting.length
       return
     }

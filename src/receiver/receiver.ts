@@ -307,7 +307,9 @@ export class Receiver implements AsyncDisposable {
       // request.
       endArrival()
       return recordOf({
-        ...{ ...arrival, inspection, decision: given },
+        ...arrival,
+        inspection,
+        decision: given,
         endpoint: endpoints === 1 ? null : endpoint,
         forwarding: forwarded?.forwarding ?? null,
         answeredAtMs: runtime.clock.nowMs(),

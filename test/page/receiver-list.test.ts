@@ -246,6 +246,19 @@ test('new requests do not move the list under a pointer that moves', async () =>
   expect(await page.getByText('2 new').count()).toBe(0)
 })
 
+test('under a pointer that never rests, the list still shows new requests once 5,000 wait', async () => {
+  const { url, send } = await startReceiver()
+  await send(paid)
+  const page = await openPage(url, { movesTime: true })
+  await page.getByText('1 request').waitFor()
+  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 60_000)
+  await page.getByRole('option').hover()
+  for (let sent = 0; sent < 5_000; sent += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => send(paid)))
+  }
+  await page.getByText('5,001 requests').waitFor()
+})
+
 test('a list that is scrolled down stays in place, and says how many new requests are above', async () => {
   const { url, send, post } = await startReceiver()
   for (let index = 0; index < 40; index++) {
