@@ -97,7 +97,10 @@ export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   /** The current problems, most severe first. */
   readonly problems: readonly Problem[]
   readonly ledger: DeliveryLedger
-  /** When the next pending delivery is due, unless in flight; null for none, or if a different process reports it. */
+  /**
+   * When the next pending delivery that is not in flight is due. Null if nothing waits, or if a different process
+   * reports it.
+   */
   readonly oldestDueAt: string | null
   /** Milliseconds from acceptance to a 2xx answer, over the last 1,000 deliveries of this process. */
   readonly latency: {

@@ -194,7 +194,7 @@ export class Archive {
   }
 }
 
-/** Returns the size of a file; 0 if there is none. Throws for anything but a file, where writes would be lost. */
+/** Returns the size of a file, or 0 if it does not exist. Throws if it is not a file, because writes would be lost. */
 async function sizeBytesOf(path: string): Promise<number> {
   try {
     const found = await stat(path)

@@ -94,7 +94,7 @@ export class Pace {
     return this.#perSecond < this.#limit || this.pausedUntilMs(nowMs) !== undefined
   }
 
-  /** The end of the pause after a 429; undefined if there is none. */
+  /** When the pause after a 429 ends; undefined without a pause. */
   pausedUntilMs(nowMs: number): number | undefined {
     const { untilMs, durationMs } = this.#pause
     // Don't let the pause become longer when the clock is set back.

@@ -42,9 +42,9 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
  * `Retry-After` if that is later. Endpoints that must wait longer get a hold, so that they don't delay the others. The
  * delivery expires only if no endpoint's time is within the window.
  *
- * A 429 does not use up a step of the schedule. The delivery is due again after the `Retry-After`, or at once if there
- * is none; then it waits for the endpoint's pace, behind deliveries that are already waiting. The same applies to a
- * request that this process interrupted.
+ * A 429 does not use up a step of the schedule. The delivery is due again after the `Retry-After`, or at once if the
+ * answer has no `Retry-After`. From then on, it waits for the endpoint's pace, behind deliveries that wait already. A
+ * request that this process interrupted is treated in the same way.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round

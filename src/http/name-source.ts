@@ -171,7 +171,7 @@ function ownFamilies(): readonly number[] {
   return own.length > 0 ? own : [4, 6]
 }
 
-/** The interfaces; none in a sandbox that hides them, such as a unit of systemd without AF_NETLINK. */
+/** Lists the network interfaces. A sandbox can hide them, such as a systemd unit without AF_NETLINK: the list is empty. */
 function interfaces(): ReturnType<typeof networkInterfaces> {
   try {
     return networkInterfaces()

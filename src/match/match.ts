@@ -25,7 +25,10 @@ export interface Term {
 /** A condition on requests: terms that must all hold. Made by `parseMatch` from text, by `matchOf` from an object. */
 export class Match {
   readonly terms: readonly Term[]
-  /** The match in the match language. If made from an object, it may contain unparsable parts, such as a predicate. */
+  /**
+   * The match as text. If the match was made from an object, `parseMatch` may be unable to read the text, for example
+   * because of a predicate.
+   */
   readonly text: string
 
   constructor(terms: readonly Term[], text?: string) {

@@ -8,8 +8,7 @@ export interface JsonObject {
 
 /** An object, not a list, that a caller passes as JSON. It is serialised at once and never kept. */
 export interface Properties {
-  // With unknown, the compiler would refuse classes and other interfaces.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- `unknown` would refuse classes and interfaces
   readonly [name: string]: any
   readonly [Symbol.iterator]?: never
 }

@@ -55,7 +55,7 @@ export async function openEndpoints(
     urls: ports.map(({ url }) => url),
     /** The port of the first endpoint. */
     port: ports[0]?.port ?? 0,
-    /** The certificate of the test authority in PEM; null if there is none. */
+    /** The test authority's certificate in PEM; null without a test authority. */
     authority: certificate?.authority ?? null,
     /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
     below: (endpoint: number, socket: Socket): Socket =>

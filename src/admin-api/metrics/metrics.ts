@@ -185,7 +185,10 @@ export class Metrics implements Observer {
     this.#counters[kind].inc({ destination })
   }
 
-  /** When the next pending delivery is due, unless in flight, in ms since 1970; null if there is none or it is unknown. */
+  /**
+   * When the next pending delivery that is not in flight is due, in milliseconds since 1970. Null if nothing waits, or
+   * if a different process reports it.
+   */
   get oldestDueAtMs(): number | null {
     const due = this.#options.figures()?.queues.flatMap((queue) => queue.oldestDueAtMs ?? [])
     return due === undefined || due.length === 0 ? null : Math.min(...due)

@@ -166,7 +166,7 @@ class Trials {
   }
 }
 
-/** Looks for a signature in the other headers of a request without X-Signature; undefined if there is none. */
+/** Looks for a signature in headers other than X-Signature. Returns undefined if no header has one. */
 function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
   const names = Object.keys(headers)
   if (names.includes('webhook-signature')) {

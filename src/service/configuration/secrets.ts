@@ -51,7 +51,7 @@ const secretPlaces: readonly SecretPlace[] = [
   { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-/** Not one of the `secretPlaces`, because a problem may show a wrong value, such as a number instead of a URL. */
+/** Endpoint URLs. They are not `secretPlaces`, so that a problem can show a wrong value, such as a number. */
 const endpointUrl: SecretPlace = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,

@@ -92,7 +92,7 @@ interface StoreParts {
  *
  * Leases expire by the clocks of the processes, which must agree with the server's to within 5 s. A process whose
  * clock disagrees cannot add, claim, retry or purge. When a process dies, others can claim its deliveries after
- * `leaseMs`, in the same lane and without counting an attempt. A late settlement of such a lease changes nothing.
+ * `leaseMs`, in the same lane and without counting an attempt. If the first process settles it later, nothing changes.
  * A living process never leases a delivery that it still has.
  *
  * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and rejects as

@@ -127,7 +127,7 @@ async function versionOf(session: Session): Promise<number> {
 /**
  * Checks that no move from a SQLite file is filling the tables, which it locks until it ends.
  *
- * @throws EvrouteError `store_unusable` during such a move
+ * @throws EvrouteError `store_unusable` if a move is in progress
  */
 export async function expectNoMove(session: Session): Promise<void> {
   const rows = await session.rows(sql`
