@@ -10,6 +10,9 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+/** Turns of the event loop from a commit to the next transaction, in which more work can join it. */
+const turnsBetweenCommits = 4
+
 /** Functions to call around each transaction. */
 export interface TransactionHooks {
   /** Called before every transaction. If it throws, all callers in the transaction get the error. */
@@ -25,8 +28,8 @@ export interface TransactionHooks {
 }
 
 /**
- * Runs pieces of work in as few transactions as possible. Work that arrives during a commit shares the next
- * transaction, so one disk sync serves all of it. Callers get results after the commit. If a transaction fails,
+ * Runs pieces of work in as few transactions as possible. Work that arrives during a commit or shortly after it
+ * shares the next transaction, so one disk sync serves all of it. Callers get results after the commit. If a transaction fails,
  * each piece runs again in its own transaction, so that only those with errors fail, and leave nothing behind.
  */
 export class WriteQueue {
@@ -72,8 +75,7 @@ export class WriteQueue {
       const jobs = this.#jobs
       this.#jobs = []
       this.#doTogether(jobs)
-      // Let callers get their results first.
-      await nextTurn()
+      for (let turn = 0; turn < turnsBetweenCommits; turn++) await nextTurn()
       this.#call('afterAnswer')
     }
     this.#running = undefined

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/store/sqlite/database.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
@@ -43,6 +44,17 @@ test('work that arrives together is committed once', async () => {
   )
   expect(results).toEqual(Array(50).fill(1))
   expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+  database.close()
+})
+
+test('work from the turns after a commit shares the next transaction', async () => {
+  const { database, statements, insert } = await openCounted()
+  const queue = new WriteQueue(database, [])
+  await queue.run(() => insert(1))
+  const second = queue.run(() => insert(2))
+  await nextTurn()
+  await Promise.all([second, queue.run(() => insert(3))])
+  expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'BEGIN IMMEDIATE', 'COMMIT'])
   database.close()
 })
 
