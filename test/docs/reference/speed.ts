@@ -39,6 +39,10 @@ const rows: readonly SpeedRow[] = [
   ['ingest', '/v1/batch, one destination', 'events through `/v1/batch`, answered once on disk'],
   ['ingest', '/v1/track, one destination', 'requests through `/v1/track`, answered once on disk'],
   ['receiver', undefined, 'signed webhooks that a `Receiver` takes'],
+  ['isolation', undefined, 'webhooks of 40 destinations while 10 others hang'],
+  ['growth', 'stored: 1,000,000', 'webhooks with 1,000,000 deliveries in the store, beside 1,000'],
+  ['growth', 'destinations: 100', 'webhooks to 100 destinations, beside one'],
+  ['growth', 'destinations: 1,000', 'webhooks to 1,000 destinations, beside one'],
   ['replay', 'parsing, plain', 'rows parsed, NDJSON'],
   ['replay', 'parsing, gz', 'the same, gzip'],
   ['start', '--version', '`evroute --version`, beside `node -e 0`'],
@@ -55,26 +59,106 @@ const shownFirst = [
   'start --version',
 ]
 
-const [begin, end] = ['<!-- figures of docs/speed.json -->', '<!-- end of figures -->']
+const end = '<!-- end of figures -->'
 
-/** Puts the measured figures into a page that has a section for them. */
+/** Puts the measured figures into the sections of a page that are made for them. */
 export function withFigures(page: string, isReadme: boolean): string {
-  const [before, rest = ''] = page.split(begin)
-  const [, after] = rest.split(end)
-  if (before === undefined || after === undefined) throw new Error('The page has no figures')
-  const { machine, cases } = measured()
+  const measured = readMeasured()
+  const withBenches = withSection(
+    page,
+    'figures of docs/speed.json',
+    benchTable(measured, isReadme),
+  )
+  if (isReadme) return withBenches
+  const withThreads = withSection(
+    withBenches,
+    'sender threads of docs/speed.json',
+    senderThreadsTable(measured),
+  )
+  return withSection(withThreads, 'day of docs/speed.json', dayTable(measured))
+}
+
+function withSection(page: string, name: string, text: string): string {
+  const begin = `<!-- ${name} -->`
+  const [before, rest] = page.split(begin)
+  const [, ...after] = (rest ?? '').split(end)
+  if (before === undefined || after.length === 0) throw new Error(`The page has no ${name}`)
+  return [before + begin, text, end + after.join(end)].join('\n\n')
+}
+
+function benchTable({ machine, cases }: Measured, isReadme: boolean): string {
   const lines = rows.flatMap(([bench, name, label]) => {
     const isShown = shownFirst.includes([bench, name].filter(Boolean).join(' '))
     const found = cases.find((each) => each.bench === bench && each.case === name)
     return found === undefined || (isReadme && !isShown) ? [] : [cells(found, label, isReadme)]
   })
-  const days = [...new Set(cases.map(({ measuredOn }) => measuredOn))].sort()
   const headings = ['bench', 'evroute', 'of the limit', 'of others']
-  const figures = [table(headings, lines), `Measured on ${days.join(' and ')}: ${machine}.`]
-  return [before + begin, ...figures, end + after].join('\n\n')
+  return `${table(headings, lines)}\n\nMeasured on ${daysOf(cases)}: ${machine}.`
 }
 
-function measured(): Measured {
+/** CPU time by thread, with and without threads that send. */
+function senderThreadsTable({ cases }: Measured): string {
+  const measured = cases.filter(({ bench }) => bench === 'cores')
+  const lines = measured.map(({ case: name = '', beside, figures = {} }) => [
+    ...name.split(', '),
+    ratio(beside['main thread'], false),
+    ratio(beside["main thread's CPU"], false),
+    ...['mainCpuUs', 'sendersCpuUs', 'storeCpuUs', 'otherCpuUs'].map((each) =>
+      String(Math.round(figures[each] ?? 0)),
+    ),
+  ])
+  const headings = [
+    'endpoint',
+    'who sends',
+    'rate',
+    'CPU ratio',
+    'main',
+    'senders',
+    'store',
+    'others',
+  ]
+  return `${table(headings, lines)}\n\nMeasured on ${daysOf(measured)}.`
+}
+
+/** How each minute of the day went. */
+function dayTable({ cases }: Measured): string {
+  const measured = cases.filter(({ bench }) => bench === 'day')
+  const lines = measured.map(({ case: minute = '', figures = {} }) => {
+    const of = (name: string): number => figures[name] ?? NaN
+    const megabytes = (name: string): string => `${Math.round(of(name))} MB`
+    return [
+      minute,
+      `${of('p50Ms').toFixed(1)} ms`,
+      `${Math.round(of('p99Ms'))} ms`,
+      `${of('claimMs').toFixed(2)} ms`,
+      megabytes('walMb'),
+      ...['serverCpuUs', 'evrouteCpuUs'].map((name) => `${(of(name) / 1_000).toFixed(2)} ms`),
+      megabytes('deliveriesMb'),
+      of('deliveriesDead').toLocaleString('en'),
+      ...['messagesMb', 'seenMb'].map(megabytes),
+    ]
+  })
+  const headings = [
+    'minute',
+    'p50',
+    'p99',
+    'claim',
+    'WAL',
+    "server's CPU per webhook",
+    "evroute's",
+    'deliveries',
+    'their dead rows',
+    'texts',
+    'seen',
+  ]
+  return `${table(headings, lines)}\n\nMeasured on ${daysOf(measured)}, with PostgreSQL 18 and fsync.`
+}
+
+function daysOf(cases: readonly MeasuredCase[]): string {
+  return [...new Set(cases.map(({ measuredOn }) => measuredOn))].sort().join(' and ')
+}
+
+function readMeasured(): Measured {
   const path = new URL('../../../docs/speed.json', import.meta.url)
   return JSON.parse(readFileSync(path, 'utf8')) as Measured
 }
@@ -82,14 +166,17 @@ function measured(): Measured {
 function cells(found: MeasuredCase, label: string, isShort: boolean): readonly string[] {
   const { bench, rate, beside, figures } = found
   const { limit, ...others } = beside
-  const names = Object.keys(others).filter((name) => !isShort || !name.endsWith('(tuned)'))
+  const names = Object.keys(others).filter((name) => !isShort || !(`${name} (tuned)` in others))
   return [
     isShort ? label : `\`${bench}\`: ${label}`,
     figures?.['ms'] === undefined
       ? `${Math.round(rate).toLocaleString('en')}/s`
       : `${figures['ms']} ms`,
     limit === undefined ? '' : ratio(limit, isShort),
-    names.map((name) => `${name} ${ratio(others[name], isShort)}`).join(', '),
+    [
+      ...names.map((name) => `${name} ${ratio(others[name], isShort)}`),
+      ...(figures?.['p99Ratio'] === undefined ? [] : [`99th percentile ${p99(figures)}`]),
+    ].join(', '),
   ]
 }
 
@@ -97,4 +184,9 @@ function ratio(spread: Ratio | undefined, isShort: boolean): string {
   if (spread === undefined) return ''
   const { median, min, max } = spread
   return min === undefined || isShort ? `${median}` : `${median} (${min} to ${max})`
+}
+
+/** The 99th percentile of the latency, as a ratio. */
+function p99({ p99Ratio, p99RatioMin, p99RatioMax }: Readonly<Record<string, number>>): string {
+  return `${p99Ratio} (${p99RatioMin} to ${p99RatioMax})`
 }
