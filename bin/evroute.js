@@ -13,6 +13,9 @@ if (!process.features.require_module) {
 nodeModule.enableCompileCache?.()
 const { main, processIo } = require('../dist/command/index.cjs')
 
+/** How long an interrupted command's messages may take to be read. */
+const graceMs = 500
+
 // The exit code if the process runs out of work before the command has ended.
 process.exitCode = 1
 void run()
@@ -21,4 +24,9 @@ async function run() {
   const io = await processIo()
   process.exitCode = await main(process.argv.slice(2), io)
   io.release()
+  // After a signal, wait for the reader of data, but not for that of messages, who may be stuck.
+  const endUnlessDataIsLeft = () => {
+    if (process.stdout.writableLength === 0) process.exit()
+  }
+  if (io.interrupted.aborted) setInterval(endUnlessDataIsLeft, graceMs).unref()
 }

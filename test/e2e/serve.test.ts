@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { runBinary, startBinary, type TestProcess } from '../support/binary.ts'
+import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -205,6 +205,20 @@ describe('serve', () => {
     await endpoint.received(1)
     service.signal('SIGTERM')
     expect(await service.ended).toMatchObject({ code: 130, signal: null })
+  })
+
+  test('ends with 0 on SIGTERM although nobody reads its stderr, which is full', async () => {
+    const { path } = await initialised('http://127.0.0.1:4100/')
+    // `cat` holds the pipe open until its own input ends.
+    const script =
+      'exec 3>&1 4<&0; ' +
+      '{ head -c 65536 /dev/zero >&2; "$@"; echo "ended with $?" >&3; } 2>&1 >&3 | { cat <&4; } 5<&0'
+    const command = [process.execPath, binaryPath, 'serve', '--config', path, '--json']
+    const shell = new TestProcess('sh', ['-c', script, 'sh', ...command], {})
+    onTestFinished(() => void shell.stdin.end())
+    const { pid } = await shell.stdout.record('ready')
+    process.kill(Number(pid), 'SIGTERM')
+    await shell.stdout.matching(/ended with 0/)
   })
 
   test('ends at once on a second signal', async () => {
