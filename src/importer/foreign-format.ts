@@ -18,19 +18,27 @@ const headBytes = 4_096
 /** A tar archive contains this text at this offset. */
 const [tarMarkAt, tarMark] = [257, 'ustar']
 
+/** Whether the first bytes of an input are enough for {@link refuseForeign}. Few are enough for JSON, which may arrive live. */
+export function showsFormat(text: Buffer): boolean {
+  return text.length >= tarMarkAt + tarMark.length || (text.length > 1 && beginsLikeJson(text))
+}
+
 /** Throws `cannot_read_file` if the first bytes of an input show that it is not text in UTF-8. */
 export function refuseForeign(text: Buffer): void {
   const known = signatures.find(([bytes]) => text.subarray(0, bytes.length).equals(bytes))
   if (known !== undefined) throw unreadable(known[1], known[2])
   if (text[0] !== 0 && text[1] === 0) throw unreadable(...utf16)
   // In JSON, a NUL only makes its row invalid.
-  const first = text[skipBlank(text)]
-  const isJson = first === openBrace || first === openBracket
-  if (isJson) return
+  if (beginsLikeJson(text)) return
   if (text.indexOf(tarMark, tarMarkAt) === tarMarkAt) {
     throw unreadable('a tar archive', 'Unpack it first, as in: tar -xOf <file> | ... -')
   }
   if (text.subarray(0, headBytes).includes(0)) throw unreadable('binary', binaryHint)
+}
+
+function beginsLikeJson(text: Buffer): boolean {
+  const first = text[skipBlank(text)]
+  return first === openBrace || first === openBracket
 }
 
 /** A quoted cell, or words. No two parts can match the same spaces, because matching would take exponential time. */

@@ -1,6 +1,6 @@
 import type { Gunzip } from 'node:zlib'
 import { systemCode } from '../model/index.ts'
-import { refuseForeign } from './foreign-format.ts'
+import { refuseForeign, showsFormat } from './foreign-format.ts'
 
 /** A piece of a text, or the reason why the text ends early. */
 type TextPart =
@@ -13,27 +13,39 @@ type TextPart =
     }
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
-/** Enough to recognise a file format. */
-const headBytes = 8
 
 /**
  * Inflates gzip, and passes other input on. For damaged gzip, yields the text before the damage, then a `damaged`
  * part. Throws `cannot_read_file` if the input, inflated or not, is not text in UTF-8.
  */
 export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextPart> {
-  let isFirst = true
+  // The beginning of the text, until it shows the format.
+  let head: Buffer | undefined = Buffer.alloc(0)
   for await (const part of inflated(input)) {
-    if (isFirst && part.kind === 'text') refuseForeign(part.bytes)
-    isFirst = false
-    yield part
+    if (head === undefined) {
+      yield part
+      continue
+    }
+    const isText = part.kind === 'text'
+    if (isText) head = Buffer.concat([head, part.bytes])
+    if (isText && !showsFormat(head)) continue
+    yield accepted(head)
+    head = undefined
+    if (!isText) yield part
   }
+  if (head !== undefined) yield accepted(head)
+}
+
+function accepted(bytes: Buffer): TextPart {
+  refuseForeign(bytes)
+  return { kind: 'text', bytes }
 }
 
 async function* inflated(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextPart> {
   let inflater: Inflater | undefined
   let isFirst = true
   try {
-    for await (const bytes of withWholeHead(input, headBytes)) {
+    for await (const bytes of withWholeMagic(input)) {
       if (isFirst && bytes.indexOf(gzipMagic) === 0) inflater = await Inflater.open()
       isFirst = false
       if (inflater === undefined) yield { kind: 'text', bytes }
@@ -45,20 +57,17 @@ async function* inflated(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextP
   }
 }
 
-/** Yields the input with at least `headBytes` in the first chunk, unless the input is shorter. */
-async function* withWholeHead(
-  input: AsyncIterable<Uint8Array>,
-  headBytes: number,
-): AsyncGenerator<Buffer> {
+/** Yields the input with enough bytes in its first chunk to recognise gzip, unless the input is shorter. */
+async function* withWholeMagic(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
-  for await (const chunk of input) {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  for await (const { buffer, byteOffset, byteLength } of input) {
+    const bytes = Buffer.from(buffer, byteOffset, byteLength)
     if (head === undefined) {
       yield bytes
       continue
     }
     head = Buffer.concat([head, bytes])
-    if (head.length < headBytes) continue
+    if (head.length < gzipMagic.length) continue
     yield head
     head = undefined
   }

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { readRows } from '../../src/importer/index.ts'
 import { inChunks, rowsOf } from './support.ts'
 
 describe('an input in an unsupported format', () => {
@@ -27,12 +28,26 @@ describe('an input in an unsupported format', () => {
     const head = Buffer.alloc(512)
     head.write('export/calls.ndjson')
     head.write('ustar', 257)
-    for (const bytes of [head, gzipSync(head)]) {
-      await expect(rowsOf(inChunks(bytes))).rejects.toMatchObject({
+    const members = Buffer.concat([gzipSync(head.subarray(0, 100)), gzipSync(head.subarray(100))])
+    const inputs = [
+      ...[inChunks(head), inChunks(head, 1), inChunks(head, 150)],
+      ...[inChunks(gzipSync(head)), inChunks(members)],
+    ]
+    for (const input of inputs) {
+      await expect(rowsOf(input)).rejects.toMatchObject({
         message: 'Cannot read the input: it is a tar archive',
         hint: 'Unpack it first, as in: tar -xOf <file> | ... -',
       })
     }
+  })
+
+  test('does not delay a row that arrives alone', async () => {
+    async function* live(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('{"a":1}\n')
+      await new Promise(() => undefined)
+    }
+    const { value } = await readRows(live()).next()
+    expect(value).toMatchObject([{ kind: 'row', value: { a: 1 } }])
   })
 
   // If the time grew exponentially with the cells, the third text would never be decided.
