@@ -8,6 +8,7 @@ import {
   type AnalyticsEvent,
   type JsonObject,
 } from '../model/index.ts'
+import { stoppable } from '../runtime/index.ts'
 import { archiveFolder, cannotWrite } from './archive-files.ts'
 import { archivedRow } from './archived-row.ts'
 import {
@@ -103,13 +104,14 @@ export class Archive {
     }
   }
 
-  #betweenWrites(task: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
+  async #betweenWrites(task: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const done = new Promise<void>((resolve, reject) => {
       this.#tasks.push(() => task().then(resolve, reject))
-      // An abort ends the wait even if the disk hangs.
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-      void this.#writeAll()
     })
+    void this.#writeAll()
+    // An abort ends the wait even if the disk hangs.
+    await stoppable(done, signal)
+    signal.throwIfAborted()
   }
 
   async #closeFile(): Promise<void> {

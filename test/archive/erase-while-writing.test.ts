@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -41,6 +42,15 @@ async function makeWriter(append?: Append) {
 }
 
 describe('an archive during writes', () => {
+  test('leaves no listener on the signal of an erasure, which may be used for many', async () => {
+    const { append, eraseMeanwhile, put } = await makeWriter()
+    await put(`2026-01-01/a.gz`, members(line('m_1', 'u_1')))
+    await append(event('m_2', 'u_1'), event('m_3', 'u_2'))
+    const { signal } = new AbortController()
+    expect(await eraseMeanwhile(signal)).toMatchObject({ events: 2 })
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+
   test('loses no event while it is erased, and has none of the user afterwards', async () => {
     const { append, eraseMeanwhile, read, text, put } = await makeWriter()
     const late = { receivedAtMs: untilMs + 1 }
