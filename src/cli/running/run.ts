@@ -12,7 +12,7 @@ import type { Io } from '../io.ts'
 import { openCapture } from '../listening/capture.ts'
 import { countsText, eventText } from '../listening/event-text.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
-import type { ReportCase } from '../output/ci-report.ts'
+import { junitXml, type Report, type ReportCase } from '../output/ci-report.ts'
 import { programName } from '../output/command-line.ts'
 import { usageError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -43,8 +43,8 @@ const quietMs = 100
 export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
   const options = await readOptions(values, words, io)
   const style = styleOf(io, 'stderr', options.color)
-  // Don't run a long command whose report cannot be written, and leave no report of an earlier run.
-  await writeReports(options.reports, '')
+  // Don't run a long command whose report cannot be written. If the run is cut off, this report stays.
+  await writeReports(options.reports, junitXml(cutOff))
   const memory = new SummaryMemory()
   const capture = options.save === undefined ? undefined : await openCapture(options.save)
   try {
@@ -60,6 +60,20 @@ export async function run(values: RunValues, words: readonly string[], io: Io): 
   } finally {
     await capture?.close()
   }
+}
+
+const title = 'evroute run'
+
+/** What the reports say until the run has ended. */
+const cutOff: Report = {
+  title,
+  durationMs: 0,
+  cases: [
+    {
+      name: 'the run has ended',
+      failure: { type: 'cut_off', message: 'it did not end', detail: 'Nothing was checked.' },
+    },
+  ],
 }
 
 async function readOptions(values: RunValues, [program, ...args]: readonly string[], io: Io) {
@@ -115,7 +129,7 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     await (options.hold ? bed.closeService() : bed.close())
     const cases = pendingCases(pending, options)
     const durationMs = elapsedMs()
-    const resultsView = { ...options, title: 'evroute run', durationMs, json: false, cases }
+    const resultsView = { ...options, title, durationMs, json: false, cases }
     say(`${countsText(receiver.counts)} in ${formatDuration(durationMs)}`)
     if (options.allowPending && pending > 0) {
       say(`Deliveries still pending: ${formatCount(pending)}`)

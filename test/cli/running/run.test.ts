@@ -275,6 +275,18 @@ describe('the output of run', () => {
     expect(await runModule(['--save', path], paid)).toMatchObject({ code: 7 })
   })
 
+  test.each([
+    ['cannot start', ['--', './there-is-no-such-program'], 2],
+    ['cannot be recorded', ['--save', '/dev/null/capture', '--', process.execPath, '-v'], 7],
+  ])('has a report that says so if it %s', async (_, argv, end) => {
+    const path = join(await temporaryFolder(), 'report.xml')
+    const { code } = await run(['run', '--report', `junit=${path}`, ...argv])
+    expect(code).toBe(end)
+    const report = await readFile(path, 'utf8')
+    expect(report).toContain('tests="1" failures="1"')
+    expect(report).toContain('it did not end')
+  })
+
   test('does not begin if its report cannot be written', async () => {
     const path = join(await temporaryFolder(), 'none', 'report.xml')
     const { code, stderr } = await runModule(['--report', `junit=${path}`], 'process.exitCode = 3')
