@@ -17,11 +17,11 @@ import { isOutputClosed, unlessEnded, exitCodes, gravest, type ExitCode } from '
 import { openInputOf } from '../input.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
-import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
+import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
 /** Syncs the members of an audience with a list, reports the changes, and delivers the calls about them. */
-export async function syncList(values: SyncValues, run: AudiencesRun): Promise<ExitCode> {
+export async function syncList(values: SyncValues, run: OperationsRun): Promise<ExitCode> {
   const { audiences, io, report, isDryRun } = run
   const { name, key, computationClass, source: sourceId, userIds, value } = values
   let [counts, compared] = [noSyncCounts, 0]
@@ -49,14 +49,14 @@ export async function syncList(values: SyncValues, run: AudiencesRun): Promise<E
 async function finish(
   code: ExitCode,
   outcome: string | undefined,
-  run: AudiencesRun,
+  run: OperationsRun,
 ): Promise<ExitCode> {
   await drained(run)
   const isLeft = run.offline === undefined && outcome === 'ended'
   return run.isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
 
-function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: AudiencesRun): ExitCode {
+function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: OperationsRun): ExitCode {
   const { report, json, stdout, io, style, isDryRun } = run
   const { audience, counts, kind } = outcome
   const key = plainText(audience.key)
@@ -81,13 +81,13 @@ function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: Audienc
 }
 
 /** Reports a sync that got no answer, because the command was interrupted. */
-function tellEnd(counts: SyncCounts, run: AudiencesRun): ExitCode {
+function tellEnd(counts: SyncCounts, run: OperationsRun): ExitCode {
   const record = { kind: 'sync', outcome: 'ended', dryRun: run.isDryRun, audience: null, ...counts }
   if (run.json) run.stdout.write(recordLine(record))
   return interruptedSync(counts, run)
 }
 
-function interruptedSync({ read }: SyncCounts, run: AudiencesRun): ExitCode {
+function interruptedSync({ read }: SyncCounts, run: OperationsRun): ExitCode {
   const what = run.io.stop.aborted
     ? `Interrupted after ${countOf(read, 'row')}`
     : 'The service ended the sync early'
@@ -95,7 +95,7 @@ function interruptedSync({ read }: SyncCounts, run: AudiencesRun): ExitCode {
 }
 
 /** Reports that a change ended early, unless it was only shown to a reader that has left. */
-function interrupted(what: string, { io, report, isDryRun }: AudiencesRun): ExitCode {
+function interrupted(what: string, { io, report, isDryRun }: OperationsRun): ExitCode {
   if (isDryRun && isOutputClosed(io)) return exitCodes.ok
   const kept = '. The changes so far are kept; run the same command again to continue'
   report.note(`${what}${isDryRun ? '' : kept}`)
@@ -128,7 +128,7 @@ function countText([name, count]: readonly [string, number]): string {
 }
 
 /** Removes every member of an audience, delivers the calls about them, and deletes the audience. */
-export async function removeMembers(key: string, run: AudiencesRun): Promise<ExitCode> {
+export async function removeMembers(key: string, run: OperationsRun): Promise<ExitCode> {
   const { audiences, io, isDryRun } = run
   let left = 0
   run.showProgress(() => [`${formatCount(left)} left`])
@@ -153,7 +153,7 @@ export async function removeMembers(key: string, run: AudiencesRun): Promise<Exi
 
 function tellRemoval(
   outcome: Extract<AudienceRemoveOutcome, { readonly left: number }>,
-  run: AudiencesRun,
+  run: OperationsRun,
 ): ExitCode {
   const { json, stdout, style, report, io, isDryRun } = run
   const key = plainText(outcome.audience.key)
@@ -175,7 +175,7 @@ function tellRemoval(
 function tellChanges(
   changes: readonly MembershipChange[],
   computationClass: ComputationClass,
-  { json, stdout, style }: Pick<AudiencesRun, 'json' | 'stdout' | 'style'>,
+  { json, stdout, style }: Pick<OperationsRun, 'json' | 'stdout' | 'style'>,
 ): void {
   const lines = changes.map((change) =>
     json ? recordLine(changeRecord(change)) : changeText(change, computationClass, style),

@@ -1,11 +1,8 @@
 import type { ComputationClass } from '../../audience/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { command, commandFamily, flag, option, type ValuesOf } from '../command.ts'
-import type { ExitCode } from '../exit-code.ts'
-import { accessOptions, type AccessValues, countFlag, idColumnsOption } from '../flags.ts'
-import type { Io } from '../io.ts'
+import { accessOptions, countFlag, idColumnsOption } from '../flags.ts'
 import { usageError } from '../output/error.ts'
-import type { AudiencesRun } from '../store-access/operations.ts'
 
 const membersMax = 1_000_000
 
@@ -64,12 +61,11 @@ empty file is refused. To continue after an interruption, run the same command a
 ${whereText}
 
 ${exitCodesText}`,
-  run: (values, { io }) => {
+  run: async (values, { io }) => {
     checkSyncValues(values)
-    return onAudiences(values, io, async (run) => {
-      const { syncList } = await import('../audiences/change.ts')
-      return syncList(values, run)
-    })
+    const { runOperations } = await import('../store-access/operations.ts')
+    const { syncList } = await import('../audiences/change.ts')
+    return runOperations(values, io, (run) => syncList(values, run))
   },
 })
 
@@ -127,11 +123,11 @@ const addRemove = command({
 ${whereText}
 
 ${exitCodesText}`,
-  run: (values, { io }, [key]: [string]) =>
-    onAudiences(values, io, async (run) => {
-      const { removeMembers } = await import('../audiences/change.ts')
-      return removeMembers(key, run)
-    }),
+  run: async (values, { io }, [key]: [string]) => {
+    const { runOperations } = await import('../store-access/operations.ts')
+    const { removeMembers } = await import('../audiences/change.ts')
+    return runOperations(values, io, (run) => removeMembers(key, run))
+  },
 })
 
 /** Adds `evroute audience` with the commands below it. */
@@ -156,15 +152,6 @@ ${exitCodesText}`,
   },
   [addSync, addList, addShow, addRemove],
 )
-
-async function onAudiences(
-  values: AccessValues & { readonly isDryRun: boolean },
-  io: Io,
-  work: (run: AudiencesRun) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const { runOperations, runPreview } = await import('../store-access/operations.ts')
-  return (values.isDryRun ? runPreview : runOperations)(values, io, work)
-}
 
 function checkSyncValues({ name, key, computationClass, value }: SyncValues): void {
   if (name === undefined && key === undefined) {

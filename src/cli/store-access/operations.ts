@@ -29,11 +29,8 @@ interface OfflineWork {
   readonly storeUrl: string
 }
 
-/** Passed to commands that change audiences or preview a change. */
-export interface AudiencesRun extends CommandOutput {
-  readonly audiences: AudienceOperations
-  /** The service in this process; undefined if a running service delivers, or nothing is delivered. */
-  readonly offline: OfflineWork | undefined
+/** Passed to commands that change audiences or regulations, or preview a change. */
+export interface OperationsRun extends CommandOutput, Opened {
   /** If true, nothing is changed or sent. */
   readonly isDryRun: boolean
   readonly stdout: DataWriter
@@ -44,24 +41,16 @@ export interface AudiencesRun extends CommandOutput {
   readonly elapsedMs: () => number
 }
 
-/** Passed to commands that change audiences or regulations. */
-export interface OperationsRun extends AudiencesRun {
+interface Opened {
+  readonly audiences: AudienceOperations
   readonly regulations: ChangedRegulations
+  /** The service in this process; undefined if a running service delivers, or nothing is delivered. */
+  readonly offline: OfflineWork | undefined
 }
-
-type OpenedAudiences = Pick<OperationsRun, 'audiences' | 'offline'>
-type OpenedOperations = Pick<OperationsRun, 'audiences' | 'offline' | 'regulations'>
-type WorkRun = Omit<AudiencesRun, keyof OpenedAudiences>
 
 const retryNote =
   'It will be retried until its retry window ends. Ctrl-C leaves the rest in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
-
-/** Runs a command on the store or service that the options name, or on the configured service if only it can do it. */
-export const runOperations = runnerOf(withOperations, remote, { isDryRun: false })
-
-/** Runs a dry run, which only reads the store and delivers nothing. Another process may be delivering from it. */
-export const runPreview = runnerOf<OpenedAudiences>(withPreviews, remote, { isDryRun: true })
 
 /** A store that this process can open, and the configuration for the work on it. */
 interface FoundStore {
@@ -71,45 +60,49 @@ interface FoundStore {
   readonly storeUrl: string
 }
 
-type Work<Opened> = (opened: Opened) => Promise<ExitCode>
+type Work = (opened: Opened) => Promise<ExitCode>
 
-function runnerOf<Opened>(
-  open: (found: FoundStore, work: Work<Opened>) => Promise<ExitCode>,
-  ask: (api: ServiceApi) => Opened,
-  trial: Pick<WorkRun, 'isDryRun'>,
-): (values: AccessValues, io: Io, work: Work<Opened & WorkRun>) => Promise<ExitCode> {
-  return async (values, io, work) => {
-    const api = await namedService(values, io)
-    const output = commandOutput(values, io)
-    const { json, color } = output
-    const elapsedMs = stopwatch()
-    const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
-    const report = new Report(io, look, elapsedMs)
-    const watch = watchDeliveries(json ? undefined : report)
-    let parts = (): readonly string[] => []
-    const showProgress: WorkRun['showProgress'] = (shown) => (parts = shown)
-    const stdout = new DataWriter(io)
-    const begin: Work<Opened> = (opened) => {
-      report.begin(() => [...parts(), ...watch.progress()].join(' · '))
-      return work({ ...opened, ...output, ...trial, stdout, report, showProgress, elapsedMs })
-    }
-    try {
-      if (api !== undefined) return await begin(ask(api))
-      const { config: path = defaultConfigurationPath } = values
-      const { configuration } = await readForCommand({ path, json, log: report.log }, io)
-      const target = await findTarget(values, io, configuration)
-      if (target.kind === 'service') return await begin(ask(target.api))
-      const runtime = createRuntime({ log: report.log, observer: watch })
-      return await open({ io, runtime, configuration, storeUrl: target.url }, begin)
-    } catch (error) {
-      throw namingColumnFlag(error)
-    } finally {
-      report.close()
-    }
+/**
+ * Runs a command on the store or service that the options name, or on the configured service if only it can do it. A
+ * dry run only reads the store and delivers nothing, so another process may be delivering from it.
+ */
+export async function runOperations(
+  values: AccessValues & { readonly isDryRun?: boolean },
+  io: Io,
+  work: (run: OperationsRun) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { isDryRun = false } = values
+  const api = await namedService(values, io)
+  const output = commandOutput(values, io)
+  const { json, color } = output
+  const elapsedMs = stopwatch()
+  const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
+  const report = new Report(io, look, elapsedMs)
+  const watch = watchDeliveries(json ? undefined : report)
+  let parts = (): readonly string[] => []
+  const showProgress: OperationsRun['showProgress'] = (shown) => (parts = shown)
+  const stdout = new DataWriter(io)
+  const begin: Work = (opened) => {
+    report.begin(() => [...parts(), ...watch.progress()].join(' · '))
+    return work({ ...opened, ...output, isDryRun, stdout, report, showProgress, elapsedMs })
+  }
+  try {
+    if (api !== undefined) return await begin(remote(api))
+    const { config: path = defaultConfigurationPath } = values
+    const { configuration } = await readForCommand({ path, json, log: report.log }, io)
+    const target = await findTarget(values, io, configuration)
+    if (target.kind === 'service') return await begin(remote(target.api))
+    const runtime = createRuntime({ log: report.log, observer: watch })
+    const open = isDryRun ? withPreviews : withOperations
+    return await open({ io, runtime, configuration, storeUrl: target.url }, begin)
+  } catch (error) {
+    throw namingColumnFlag(error)
+  } finally {
+    report.close()
   }
 }
 
-async function withOperations(found: FoundStore, work: Work<OpenedOperations>): Promise<ExitCode> {
+async function withOperations(found: FoundStore, work: Work): Promise<ExitCode> {
   const service = await openOffline(found)
   if (!(service instanceof OfflineService)) return work(remote(service))
   const { audiences, regulations } = service
@@ -127,12 +120,19 @@ async function withOperations(found: FoundStore, work: Work<OpenedOperations>): 
   }
 }
 
-function withPreviews(found: FoundStore, work: Work<OpenedAudiences>): Promise<ExitCode> {
+function withPreviews(found: FoundStore, work: Work): Promise<ExitCode> {
   const { configuration, storeUrl, runtime, io } = found
   const opening = { write: false, reveal: false, missing: () => undefined }
-  return withStore(storeUrl, opening, ({ audiences: store }) => {
+  return withStore(storeUrl, opening, ({ audiences: store, regulations }) => {
     const preview = { store, configuration: () => configuration, runtime, ending: io.stop }
-    return work({ audiences: new AudiencePreviews(preview), offline: undefined })
+    const create = (): never => {
+      throw new Error('A dry run stores no regulation')
+    }
+    return work({
+      audiences: new AudiencePreviews(preview),
+      regulations: { ...regulations, create },
+      offline: undefined,
+    })
   })
 }
 
@@ -154,7 +154,7 @@ function isStoreOf({ store }: Configuration, url: string): boolean {
   return fileOf(store) === fileOf(url)
 }
 
-function remote(api: ServiceApi): OpenedOperations {
+function remote(api: ServiceApi): Opened {
   return { ...remoteOperations(api), offline: undefined }
 }
 
@@ -178,13 +178,13 @@ function watchDeliveries(next: Observer | undefined): Observer & {
 }
 
 /** Resolves when the reader of stdout has caught up. */
-export async function drained({ report, stdout }: WorkRun): Promise<void> {
+export async function drained({ report, stdout }: OperationsRun): Promise<void> {
   await Promise.all([report.ready(), stdout.ready()])
 }
 
 /** Delivers and erases what is possible now, and prints the summary, after `tellMore` has printed more. */
 export async function finishWork(
-  run: AudiencesRun,
+  run: OperationsRun,
   tellMore: () => Promise<ExitCode> = () => Promise.resolve(exitCodes.ok),
 ): Promise<ExitCode> {
   const { offline, io, report, json, elapsedMs } = run
@@ -213,7 +213,7 @@ export async function finishWork(
 /** @returns the exit code of an error or an interruption; empty without one */
 async function deliver(
   { service }: OfflineWork,
-  { io, report }: WorkRun,
+  { io, report }: OperationsRun,
 ): Promise<readonly ExitCode[]> {
   try {
     if (!io.stop.aborted) await stoppable(service.idle(), io.stop)
@@ -229,7 +229,7 @@ async function deliver(
 function verdict(
   { pending, deliveries, failed, expired }: DeliveryLedger,
   { storeUrl }: OfflineWork,
-  { io, report }: WorkRun,
+  { io, report }: OperationsRun,
 ): ExitCode {
   if (pending > 0) {
     const how = io.stop.aborted ? 'Interrupted: ' : ''
