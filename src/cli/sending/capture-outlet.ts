@@ -14,10 +14,9 @@ import { openStore } from '../../store/index.ts'
 import { signBody, signStandardWebhook, type RequestContent } from '../../webhook/index.ts'
 import { stopGraceMs, type Outlet, type OutletParts } from './outlet.ts'
 import { readCapturedRequest, type CapturedRequest, type TimeShiftBy } from './captured-request.ts'
-import type { Plan } from './dry-outlet.ts'
 import type { CapturedTarget } from './sending-options.ts'
 
-type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
+type CaptureOutletParts = OutletParts<CapturedTarget, 'planned'>
 
 /** Makes the outlet that sends captured requests again, not as new webhooks. Throws `store_unusable`. */
 export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> {
@@ -58,9 +57,7 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
 }
 
 /** Makes the outlet for a dry run of a capture, which plans requests but sends none. */
-export function capturePlanOutlet(
-  parts: CaptureOutletParts & { readonly planned: (plan: Plan) => void },
-): Outlet {
+export function capturePlanOutlet(parts: CaptureOutletParts): Outlet {
   const { endpoints } = parts.target.destination
   const [endpoint = { url: '', headers: {} }] = endpoints
   const urls = endpoints.map(({ url }) => endpointName(url))
@@ -72,7 +69,7 @@ export function capturePlanOutlet(
       const { headers } = composeCaptured(request, endpoint, parts)
       taken++
       const signature = headers['x-signature'] ?? null
-      parts.planned({ messageId, type, urls, body, decision: undefined, signature })
+      parts.listener.planned({ messageId, type, urls, body, decision: undefined, signature })
     }),
     finish: done,
     stop: done,

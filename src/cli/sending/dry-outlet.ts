@@ -51,14 +51,15 @@ export interface Plan {
   readonly signature: string | null
 }
 
-type DryOutletParts = OutletParts & {
-  readonly target: WebhookTarget | ServiceTarget | ConfiguredTarget
-  readonly planned: (plan: Plan) => void
-}
+type DryOutletParts = OutletParts<
+  WebhookTarget | ServiceTarget | ConfiguredTarget,
+  'rejected' | 'planned'
+>
 
 /** Makes the outlet for dry runs. It does everything except sending, and reports a plan for each event. */
 export function dryOutlet(parts: DryOutletParts): Outlet {
-  const { target, planned, runtime, listener, options } = parts
+  const { target, runtime, listener, options } = parts
+  const planned = (plan: Plan): void => listener.planned(plan)
   const planning =
     target.kind === 'service'
       ? servicePlanning(target, planned)

@@ -8,7 +8,7 @@ import {
 } from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
 import type { Report } from './report.ts'
-import type { SendingOptions } from './sending-options.ts'
+import type { SendingOptions, SendingTarget } from './sending-options.ts'
 
 /** Grace period for queued calls and for requests when a command is interrupted. */
 export const stopGraceMs = 300
@@ -37,14 +37,15 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-/** What an outlet reports. For webhooks, it is only `rejected`: the runtime's observer learns the rest. */
-export type OutletListener = Pick<Report, 'rejected' | 'acknowledged' | 'retrying' | 'settled'>
-
-/** The dependencies of every outlet. */
-export interface OutletParts {
+/** The dependencies of an outlet, and what it reports. The runtime's observer learns about requests and deliveries. */
+export interface OutletParts<
+  Target extends SendingTarget,
+  Reported extends keyof Report = 'rejected',
+> {
   readonly options: SendingOptions
+  readonly target: Target
   readonly runtime: Runtime
-  readonly listener: Pick<OutletListener, 'rejected'>
+  readonly listener: Pick<Report, Reported>
 }
 
 /** A row that cannot be sent, and why. */
@@ -87,7 +88,7 @@ export class CallQueue {
   /** @param failed - called with a call that was neither rejected nor interrupted */
   constructor(
     client: Client,
-    listener: OutletParts['listener'],
+    listener: Pick<Report, 'rejected'>,
     failed: (call: FailedCall) => void = () => undefined,
   ) {
     this.#client = client

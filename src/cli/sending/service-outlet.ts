@@ -7,14 +7,13 @@ import {
   stopGraceMs,
   type Outlet,
   type OutletParts,
-  type OutletListener,
 } from './outlet.ts'
 import type { ServiceTarget } from './sending-options.ts'
 
-type ServiceOutletParts = OutletParts & {
-  readonly target: ServiceTarget
-  readonly listener: OutletListener
-}
+type ServiceOutletParts = OutletParts<
+  ServiceTarget,
+  'rejected' | 'acknowledged' | 'retrying' | 'settled'
+>
 
 /** Makes the outlet that sends calls to a service. In its ledger, each accepted call is one delivery. */
 export function serviceOutlet({ options, runtime, listener, target }: ServiceOutletParts): Outlet {
@@ -32,7 +31,7 @@ export function serviceOutlet({ options, runtime, listener, target }: ServiceOut
     listener.acknowledged()
   })
   client.on('retry', (retry) => listener.retrying({ ...retry, reason: withoutKey(retry.reason) }))
-  const rejected: OutletListener['rejected'] = (position, rejection) => {
+  const rejected: typeof listener.rejected = (position, rejection) => {
     accepted--
     listener.rejected(position, rejection)
   }

@@ -29,11 +29,11 @@ import {
   type OutletLedger,
   type OutletParts,
 } from './outlet.ts'
-import { dryOutlet, type Plan } from './dry-outlet.ts'
+import { dryOutlet } from './dry-outlet.ts'
 import { Pace } from './pace.ts'
 import { Report } from './report.ts'
 import type { RowGroup, RowSource } from './row-source.ts'
-import type { SendingOptions } from './sending-options.ts'
+import type { SendingOptions, SendingTarget } from './sending-options.ts'
 
 /** What to send, and how. */
 export interface TransferOptions {
@@ -318,15 +318,15 @@ function nextCommand(
   return `${programName(io)} deliveries --store ${store} ${states}`
 }
 
-async function openOutlet(parts: OutletParts & { readonly listener: Report }): Promise<Outlet> {
+async function openOutlet(
+  parts: Omit<OutletParts<SendingTarget, keyof Report>, 'target'>,
+): Promise<Outlet> {
   const { target, dryRun } = parts.options
-  const planned = (plan: Plan): void => parts.listener.planned(plan)
   if (target.kind === 'captured') {
     const { captureOutlet, capturePlanOutlet } = await import('./capture-outlet.ts')
-    if (dryRun) return capturePlanOutlet({ ...parts, target, planned })
-    return captureOutlet({ ...parts, target })
+    return (dryRun ? capturePlanOutlet : captureOutlet)({ ...parts, target })
   }
-  if (dryRun) return dryOutlet({ ...parts, target, planned })
+  if (dryRun) return dryOutlet({ ...parts, target })
   switch (target.kind) {
     case 'configured':
       throw new Error('Calls to the destinations of a configuration can only be planned, not sent')

@@ -21,7 +21,7 @@ const commandRetention = Object.freeze({
   messageIdsMs: defaultRetention.failedMs,
 })
 
-type WebhookOutletParts = OutletParts & { readonly target: WebhookTarget }
+type WebhookOutletParts = OutletParts<WebhookTarget>
 
 /**
  * Opens the outlet that sends webhooks, with client, router, queue and sender in this process. It uses the store in the
