@@ -83,6 +83,7 @@ export class Report implements Observer {
   #lastProblem = ''
   #retriesAnnounced = false
   #whyFiltered: string | undefined
+  #isClosed = false
 
   /** @param elapsedMs - returns the time since the command began */
   constructor(io: Io, options: ReportOptions, elapsedMs: () => number) {
@@ -240,13 +241,12 @@ export class Report implements Observer {
 
   /** Removes the progress line and writes the summary. */
   summary({ ledger, durationMs, skipped }: Closing): void {
-    this.#endProgress()
+    this.close(skipped)
     if (this.#options.json) {
       const passedOver = skipped === undefined ? {} : { skipped }
       this.#stdout.record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
       return
     }
-    if (!this.#options.quiet) this.#notesOnWhatIsNotShown(skipped ?? 0)
     const single = this.#singleText(ledger, durationMs)
     if (single !== undefined) this.#io.stderr.write(`${single}\n`)
     if (single !== undefined && !this.#options.verbose) return
@@ -264,13 +264,12 @@ export class Report implements Observer {
     return this.#stdout.ready()
   }
 
-  /** Removes the progress line. */
-  close(): void {
+  /** Removes the progress line, and counts the lines and the `skipped` rows that were not shown. Idempotent. */
+  close(skipped = 0): void {
     this.#endProgress()
-  }
-
-  #notesOnWhatIsNotShown(skipped: number): void {
-    const { verbose } = this.#options
+    const { json, quiet, verbose } = this.#options
+    if (this.#isClosed || json || quiet) return
+    this.#isClosed = true
     const rejections = this.#rejected - rejectionLinesMax
     if (rejections > 0 && !verbose) {
       const rows = countOf(rejections, 'more rejected row')
