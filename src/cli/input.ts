@@ -1,5 +1,5 @@
 import { openInput } from '../importer/index.ts'
-import { EvrouteError, SettingError } from '../model/index.ts'
+import { EvrouteError } from '../model/index.ts'
 import { stoppableStream } from '../runtime/index.ts'
 import type { Io } from './io.ts'
 
@@ -40,19 +40,4 @@ export async function readBody(path: string, io: Io): Promise<Buffer> {
 export async function openInputOf(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
   tellOfTerminalInput([path], io)
   return stoppableStream(await openInput(path, io.stdin), io.stop)
-}
-
-const columnFlags = new Map([
-  ['idColumn', '--id-column'],
-  ['valueColumn', '--value-column'],
-])
-
-/** Replaces the setting by the flag in an error about a missing column. Returns other errors unchanged. */
-export function namingColumnFlag(error: unknown): unknown {
-  if (!(error instanceof SettingError)) return error
-  const { setting, message, hint } = error
-  const flagOf = (name: string): string => columnFlags.get(name) ?? name
-  const withFlag = (text: string): string =>
-    text.replace(/(?<=with )(?:idColumn|valueColumn)(?=\.?$)/, flagOf)
-  return new SettingError(flagOf(setting), withFlag(message), hint && withFlag(hint))
 }

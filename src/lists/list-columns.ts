@@ -52,7 +52,7 @@ export function checkRecognised(
   throw new SettingError(
     setting,
     `The list has no column ${alternatives(recognised)}: it has ${listed(columns)}`,
-    `Name the column that contains the ids with ${setting}.`,
+    `Name the column that contains the ids with ${flagOf(setting)}.`,
   )
 }
 
@@ -63,8 +63,13 @@ function missingColumn(setting: string, name: string, columns: readonly string[]
   return new SettingError(
     setting,
     `The list has no column "${shown}": it has ${listed(columns)}`,
-    `${nearest === undefined ? 'Name one of these' : `Did you mean "${nearest}"? Name it`} with ${setting}.`,
+    `${nearest === undefined ? '' : `Did you mean "${nearest}"? `}Name one of these columns with ${flagOf(setting)}.`,
   )
+}
+
+function flagOf(setting: string): string {
+  const flag = setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return `--${flag} (${setting} in the admin API)`
 }
 
 function alternatives(names: readonly string[]): string {

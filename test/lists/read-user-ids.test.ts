@@ -58,12 +58,12 @@ describe('a list of users', () => {
     expect(await message('name,mail\nA,b\n')).toEqual([
       'idColumn',
       'The list has no column userId, user_id or id: it has "name", "mail"',
-      'Name the column that contains the ids with idColumn.',
+      'Name the column that contains the ids with --id-column (idColumn in the admin API).',
     ])
     expect(await message('customer,id\nA,b\n', ['custoner'])).toEqual([
       'idColumn',
       'The list has no column "custoner": it has "customer", "id"',
-      'Did you mean "customer"? Name it with idColumn.',
+      'Did you mean "customer"? Name one of these columns with --id-column (idColumn in the admin API).',
     ])
     expect(await message('{"customer":"A"}\n{"custoner":"B"}\n', ['custoner'])).toEqual([
       [1, 'no_user_id'],
@@ -72,7 +72,7 @@ describe('a list of users', () => {
     expect(await message('{"customer":"A"}\n', ['other'])).toEqual([
       'idColumn',
       'The list has no column "other": it has "customer"',
-      'Name one of these with idColumn.',
+      'Name one of these columns with --id-column (idColumn in the admin API).',
     ])
     expect(await message('[]', ['other'])).toEqual([])
   })

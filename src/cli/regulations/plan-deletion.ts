@@ -5,7 +5,6 @@ import { sourceError } from '../audiences/refusal.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
-import { namingColumnFlag } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 import { namedService } from '../store-access/readers.ts'
@@ -43,9 +42,7 @@ export async function planDeletion(
       else io.stderr.write(text)
     },
   })
-  const { length: regulations } = await reading.catch((error: unknown) => {
-    throw namingColumnFlag(error)
-  })
+  const { length: regulations } = await reading
   if (subjects === 0 && rejected === 0) throw noSubjects()
   const plan = { regulationType: command.type, subjects, regulations }
   const notifications = subjects * streams

@@ -13,7 +13,6 @@ import { storeName } from '../../store/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
-import { namingColumnFlag } from '../input.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { commandOutput, type CommandOutput } from '../output/style.ts'
@@ -95,8 +94,6 @@ export async function runOperations(
     const runtime = createRuntime({ log: report.log, observer: watch })
     const open = isDryRun ? withPreviews : withOperations
     return await open({ io, runtime, configuration, storeUrl: target.url }, begin)
-  } catch (error) {
-    throw namingColumnFlag(error)
   } finally {
     report.close()
   }

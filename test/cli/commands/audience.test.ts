@@ -212,12 +212,12 @@ describe('audience sync', () => {
     [
       ['--key', 'vip', '--file', '-', '--id-column', 'x'],
       'x',
-      'Name one of these with --id-column.',
+      'Name one of these columns with --id-column (idColumn in the admin API).',
     ],
     [
       ['--key', 'v', '--file', '-', '--class', 'trait'],
       'no column "value"',
-      'with --value-column.',
+      'with --value-column (valueColumn in the admin API).',
     ],
     [['--key', 'vip', '--file', '-', '--token', 'x'], 'Cannot use --token without --api', ''],
     [['--key', 'v', '--file', '-', '--api', 'http://127.0.0.1:1'], '--api together with', ''],
