@@ -1,18 +1,19 @@
 import type { DestinationsRecord, SourcesRecord } from '../../admin-api/index.ts'
-import { effectsOf, plainText, recordLine } from '../../model/index.ts'
-import { lineLog } from '../../runtime/index.ts'
+import { effectsOf, recordLine } from '../../model/index.ts'
+import { lineLog, stopwatch } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
+import { Report } from '../sending/report.ts'
 import { namedService } from '../store-access/readers.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
-interface Surroundings {
-  /** The ids of all sources. */
+/** The sources and destinations of a service or a configuration. */
+interface Configured {
   readonly sourceIds: readonly string[]
   readonly destinations: readonly {
     readonly enabled: boolean
@@ -26,34 +27,32 @@ export async function planDeletion(
   values: AccessValues,
   io: Io,
 ): Promise<ExitCode> {
-  const { json } = values
-  const surroundings = await lookAround(values, io)
-  const { sourceIds: knownIds } = surroundings
+  const { json, color } = values
+  const configured = await readConfigured(values, io)
+  const { sourceIds: knownIds } = configured
   const unknown = command.sourceIds?.find((id) => !knownIds.includes(id))
   if (unknown !== undefined) throw sourceError(unknown, knownIds)
-  const streams = effectsOf(command.type).notifies ? streamCount(command, surroundings) : 0
-  let [subjects, rejected] = [0, 0]
-  const reading = readSubjects(command, io, {
+  const streams = effectsOf(command.type).notifies ? streamCount(command, configured) : 0
+  let subjects = 0
+  const look = { json, color, quiet: false, verbose: false, retryForMs: 0 }
+  const report = new Report(io, look, stopwatch())
+  const { length: regulations } = await readSubjects(command, io, {
     read: (users) => (subjects = users),
-    rejected: ({ line, code, message }) => {
-      rejected += 1
-      const text = `line ${line}: ${plainText(message)} (${code})\n`
-      if (json) io.stdout.write(recordLine({ kind: 'rejected', line, code, message }))
-      else io.stderr.write(text)
-    },
+    rejected: (row) => report.rejected(row, row),
   })
-  const { length: regulations } = await reading
-  if (subjects === 0 && rejected === 0) throw noSubjects()
+  report.close()
+  const isRejected = report.rejectedRows > 0
+  if (subjects === 0 && !isRejected) throw noSubjects()
   const plan = { regulationType: command.type, subjects, regulations }
   const notifications = subjects * streams
   const users = `${countOf(subjects, 'user')}, ${countOf(regulations, 'regulation')}`
   const counts = `${users}, ${countOf(notifications, 'notification')}`
   const text = `${command.type} would make ${counts}; nothing was stored\n`
   await writeData(io, json ? recordLine({ kind: 'plan', ...plan, notifications }) : text)
-  return gravest([rejected > 0 ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
+  return gravest([isRejected ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
 }
 
-async function lookAround(values: AccessValues, io: Io): Promise<Surroundings> {
+async function readConfigured(values: AccessValues, io: Io): Promise<Configured> {
   const api = await namedService(values, io)
   if (api !== undefined) {
     const [{ sources }, { destinations }] = await Promise.all([
@@ -73,7 +72,7 @@ async function lookAround(values: AccessValues, io: Io): Promise<Surroundings> {
 }
 
 /** Returns the number of notifications per user: one for each pair of source and destination. */
-function streamCount({ sourceIds }: DeleteCommand, { destinations }: Surroundings): number {
+function streamCount({ sourceIds }: DeleteCommand, { destinations }: Configured): number {
   const affected = sourceIds === null ? undefined : new Set(sourceIds)
   return destinations
     .filter(({ enabled }) => enabled)

@@ -206,12 +206,12 @@ describe('delete', () => {
     [
       ['--regulation', 'DELETE_ONLY', '--file', '-', '--id-column', 'x'],
       'no column "x"',
-      'with --id-column.',
+      'with --id-column (',
     ],
     [
       ['--regulation', 'DELETE_ONLY', '--file', '-', '--id-column', 'x', '--dry-run'],
       'no column "x"',
-      'with --id-column.',
+      'with --id-column (',
     ],
   ])('%j ends with 2 and says what to do', async (flags, message, hint) => {
     const place = await placeFor('http://127.0.0.1:1/')
@@ -222,12 +222,23 @@ describe('delete', () => {
   })
 })
 
+test('a dry run of delete lists 100 rejected rows, and counts the others', async () => {
+  const place = await placeFor('http://127.0.0.1:1/')
+  const argv = ['delete', '--regulation', 'DELETE_ONLY', '--file', '-', '--dry-run']
+  const { code, stderr } = await place.run(argv, { stdin: `id\nu_1\n${'a,b\n'.repeat(102)}` })
+  expect(code).toBe(3)
+  expect(stderr.match(/^line /gm)).toHaveLength(100)
+  expect(stderr).toContain('... and 2 more rejected rows')
+})
+
 test('delete names the flag for a list whose column of ids has another name', async () => {
   const place = await placeFor('http://127.0.0.1:1/')
   const argv = ['delete', '--regulation', 'DELETE_ONLY', '--file', '-']
   const { code, stderr } = await place.run(argv, { stdin: 'customer\nu_1\n' })
   expect(code).toBe(2)
-  expect(stderr).toContain('Name the column that contains the ids with --id-column.')
+  expect(stderr).toContain(
+    'Name the column that contains the ids with --id-column (idColumn in the admin API).',
+  )
 })
 
 describe('regulations', () => {
