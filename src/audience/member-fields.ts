@@ -1,11 +1,4 @@
-import {
-  checkRecognised,
-  ListColumns,
-  readIdentifiers,
-  UserIdFields,
-  userIdColumns,
-  type Identifiers,
-} from '../lists/index.ts'
+import { ListColumns, readIdentifiers, UserIdFields, type Identifiers } from '../lists/index.ts'
 import {
   isNestedDeeper,
   limits,
@@ -39,13 +32,11 @@ const valueBytesMax = 8 * 1024
 
 /** Reads members from rows. A field may contain several identifiers; each combination is a member. */
 export class MemberFields {
-  readonly #named: readonly string[]
   readonly #userIds: UserIdFields
   readonly #value: { readonly name: string; readonly column: ListColumns } | undefined
 
   constructor(columns: MemberColumns, computationClass: ComputationClass) {
-    this.#named = columns.userIds
-    this.#userIds = new UserIdFields(columns.userIds)
+    this.#userIds = new UserIdFields(columns.userIds, anonymousIdColumns)
     if (computationClass === 'trait') {
       const name = columns.value ?? valueColumnDefault
       this.#value = { name, column: new ListColumns('valueColumn', [name]) }
@@ -54,9 +45,6 @@ export class MemberFields {
 
   /** Reads the header of a CSV. Throws SettingError if a named column is missing, or none is for ids. */
   readHeader(columns: readonly string[]): void {
-    if (this.#named.length === 0) {
-      checkRecognised('idColumn', [...userIdColumns, ...anonymousIdColumns], columns)
-    }
     this.#userIds.readHeader(columns)
     this.#value?.column.readHeader(columns)
   }

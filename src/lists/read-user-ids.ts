@@ -1,6 +1,5 @@
 import { readTable, type BadTableRow, type TableRow } from '../importer/index.ts'
-import { checkRecognised } from './list-columns.ts'
-import { UserIdFields, userIdColumns } from './user-id-fields.ts'
+import { UserIdFields } from './user-id-fields.ts'
 
 type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
@@ -19,10 +18,8 @@ export async function* readUserIds(
   for await (const group of readTable(input, 'Check the program that writes the list.')) {
     const rows: UserIdRow[] = []
     for (const row of group) {
-      if (row.kind === 'header') {
-        if (columns.length === 0) checkRecognised('idColumn', userIdColumns, row.columns)
-        fields.readHeader(row.columns)
-      } else rows.push(userIdRow(row, fields))
+      if (row.kind === 'header') fields.readHeader(row.columns)
+      else rows.push(userIdRow(row, fields))
     }
     if (rows.length > 0) yield rows
   }

@@ -1,19 +1,24 @@
 import type { JsonObject } from '../model/index.ts'
 import { readIdentifiers, type Identifiers } from './identifiers.ts'
-import { ListColumns } from './list-columns.ts'
+import { checkRecognised, ListColumns } from './list-columns.ts'
 
 /** The default columns of userIds, most preferred first. */
-export const userIdColumns: readonly string[] = Object.freeze(['userId', 'user_id', 'id'])
+const userIdColumns: readonly string[] = Object.freeze(['userId', 'user_id', 'id'])
 
 /** Reads userIds from the rows of a list. */
 export class UserIdFields {
   readonly #named: readonly string[]
+  readonly #others: readonly string[]
   readonly #columns: ListColumns
   #isCsv = false
 
-  /** @param named - the columns with userIds; if empty, the first of {@link userIdColumns} that a row has */
-  constructor(named: readonly string[]) {
+  /**
+   * @param named - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row has
+   * @param others - columns with other ids, one of which will do for a CSV if no column is named
+   */
+  constructor(named: readonly string[], others: readonly string[] = []) {
     this.#named = named
+    this.#others = others
     this.#columns = new ListColumns('idColumn', named)
   }
 
@@ -22,9 +27,12 @@ export class UserIdFields {
     return this.#isCsv
   }
 
-  /** Reads the header of a CSV. Throws SettingError if a named column is missing. */
+  /** Reads the header of a CSV. Throws SettingError if a named column is missing, or if no column has ids. */
   readHeader(columns: readonly string[]): void {
     this.#isCsv = true
+    if (this.#named.length === 0) {
+      checkRecognised('idColumn', [...userIdColumns, ...this.#others], columns)
+    }
     this.#columns.readHeader(columns)
   }
 
