@@ -19,7 +19,7 @@ import type { SyncListener } from './sync-listener.ts'
 export const partMembersMax = 1_000
 
 /** Options that syncs and removals share. */
-export interface SyncMeans {
+export interface SyncContext {
   readonly store: AudienceStore
   readonly destinations: readonly Destination[]
   readonly listener: SyncListener
@@ -34,20 +34,20 @@ export interface SyncMeans {
 
 /** A sync in progress: takes a list in parts, then removes the members that weren't in it. */
 export class BegunSync {
-  readonly #means: SyncMeans
+  readonly #context: SyncContext
   readonly #audience: Audience
   readonly #sync: number
 
-  constructor(means: SyncMeans, begun: { readonly audience: Audience; readonly sync: number }) {
-    this.#means = means
+  constructor(context: SyncContext, begun: { readonly audience: Audience; readonly sync: number }) {
+    this.#context = context
     this.#audience = begun.audience
     this.#sync = begun.sync
   }
 
   /** Stores part of the list, once the backlog has room. */
   async take(members: readonly Member[]): Promise<TakeResult | { readonly kind: 'ended' }> {
-    if (!(await mayGoOn(this.#means))) return { kind: 'ended' }
-    const { store, listener } = this.#means
+    if (!(await mayGoOn(this.#context))) return { kind: 'ended' }
+    const { store, listener } = this.#context
     const result = await this.#make((request) => store.take({ ...request, members }))
     if (result.kind === 'superseded') return result
     const changes = members.filter((_, index) => isChange(result.outcomes[index]))
@@ -59,11 +59,11 @@ export class BegunSync {
   async releaseAll(
     released: (leftSoFar: number) => void,
   ): Promise<'complete' | 'ended' | 'superseded'> {
-    const { store, listener } = this.#means
+    const { store, listener } = this.#context
     let after: MemberIdentity | null = null
     let leftSoFar = 0
     for (;;) {
-      if (!(await mayGoOn(this.#means))) return 'ended'
+      if (!(await mayGoOn(this.#context))) return 'ended'
       const result = await this.#make((request) =>
         store.release({ ...request, rowsMax: partMembersMax, after }),
       )
@@ -80,7 +80,7 @@ export class BegunSync {
   #make<Result extends TakeResult | ReleaseResult>(
     step: (request: SyncRequest) => Promise<Result | PlannedStep>,
   ): Promise<Result> {
-    const { destinations, dedupeWindowMs, runtime } = this.#means
+    const { destinations, dedupeWindowMs, runtime } = this.#context
     const audience = this.#audience
     const nowMs = runtime.clock.nowMs()
     const partId = runtime.newId()
@@ -100,7 +100,7 @@ export class BegunSync {
 export async function mayGoOn({
   hasRoom,
   signal,
-}: Pick<SyncMeans, 'hasRoom' | 'signal'>): Promise<boolean> {
+}: Pick<SyncContext, 'hasRoom' | 'signal'>): Promise<boolean> {
   await nextTurn()
   return !signal.aborted && (await hasRoom())
 }

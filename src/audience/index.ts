@@ -1,7 +1,7 @@
 /** Audiences and computed traits: turns lists of members into identify calls for members that changed. */
 export * from './audience-records.ts'
 export type * from './audience.ts'
-export type { SyncMeans } from './begun-sync.ts'
+export type { SyncContext } from './begun-sync.ts'
 export type { MemberColumns } from './member-fields.ts'
 export { newComputationId } from './membership-call.ts'
 export { previewAudience } from './preview-audience.ts'

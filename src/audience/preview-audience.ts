@@ -1,5 +1,5 @@
 import type { Audience } from './audience.ts'
-import { BegunSync, memberPages, type SyncMeans } from './begun-sync.ts'
+import { BegunSync, memberPages, type SyncContext } from './begun-sync.ts'
 import type { AudienceReader, AudienceStore } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audience.ts'
@@ -20,29 +20,33 @@ export async function previewAudience(options: PreviewOptions): Promise<SyncOutc
   const { key, name, sourceId, computationClass } = options.audience
   const kept = (await store.list()).find((audience) => audience.key === key)
   // Without destinations, no deliveries are made.
-  const means = { ...options, store: scratch, destinations: [] }
-  if (kept === undefined) return syncAudience(means)
+  const context = { ...options, store: scratch, destinations: [] }
+  if (kept === undefined) return syncAudience(context)
   if (kept.sourceId !== sourceId || kept.computationClass !== computationClass) {
     return { kind: 'taken', audience: kept }
   }
-  await copyMembers(store, kept, means)
-  const outcome = await syncAudience({ ...means, audience: { ...kept, name } })
+  await copyMembers(store, kept, context)
+  const outcome = await syncAudience({ ...context, audience: { ...kept, name } })
   const { createdAtMs, syncedAtMs } = kept
   return { ...outcome, audience: { ...outcome.audience, createdAtMs, syncedAtMs } }
 }
 
 /** Copies the members into the scratch store with a separate sync. */
-async function copyMembers(from: AudienceReader, kept: Audience, means: SyncMeans): Promise<void> {
-  const nowMs = means.runtime.clock.nowMs()
-  const begun = await means.store.begin({ audience: kept, nowMs })
+async function copyMembers(
+  from: AudienceReader,
+  kept: Audience,
+  context: SyncContext,
+): Promise<void> {
+  const nowMs = context.runtime.clock.nowMs()
+  const begun = await context.store.begin({ audience: kept, nowMs })
   if (begun.kind === 'taken') return
-  const copy = new BegunSync({ ...means, listener: deafListener }, begun)
+  const copy = new BegunSync({ ...context, listener: deafListener }, begun)
   let copied = 0
   for await (const members of memberPages(from, kept.key)) {
     const result = await copy.take(members)
     if (result.kind !== 'taken') return
     copied += members.length
-    means.listener.comparing?.(copied)
+    context.listener.comparing?.(copied)
   }
   await copy.releaseAll(() => undefined)
 }

@@ -1,9 +1,9 @@
 import type { Audience, NewAudience } from './audience.ts'
-import { audienceNow, BegunSync, mayGoOn, memberPages, type SyncMeans } from './begun-sync.ts'
+import { audienceNow, BegunSync, mayGoOn, memberPages, type SyncContext } from './begun-sync.ts'
 import type { AudienceReader } from './store-port.ts'
 import { noSyncCounts } from './sync-listener.ts'
 
-interface RemovalOptions extends SyncMeans {
+interface RemovalOptions extends SyncContext {
   readonly audience: NewAudience
 }
 

@@ -1,12 +1,12 @@
 import type { TableRow } from '../importer/index.ts'
 import type { Audience, NewAudience } from './audience.ts'
-import { audienceNow, BegunSync, type SyncMeans } from './begun-sync.ts'
+import { audienceNow, BegunSync, type SyncContext } from './begun-sync.ts'
 import { MemberFields, type MemberColumns } from './member-fields.ts'
 import { MemberList, type MemberListOptions } from './member-list.ts'
 import { noSyncCounts, type SyncCounts } from './sync-listener.ts'
 
 /** The audience to sync, and the rows and columns that list its members. */
-export interface SyncOptions extends SyncMeans {
+export interface SyncOptions extends SyncContext {
   readonly audience: NewAudience
   readonly rows: AsyncIterable<readonly TableRow[]>
   readonly columns: MemberColumns

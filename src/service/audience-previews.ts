@@ -12,7 +12,7 @@ import {
   type AudienceReader,
   type Member,
   type MembersRequest,
-  type SyncMeans,
+  type SyncContext,
 } from '../audience/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { openTemporaryStore } from '../store/index.ts'
@@ -56,7 +56,7 @@ export class AudiencePreviews implements AudienceOperations {
     const scratch = await openTemporaryStore()
     try {
       return await previewAudience({
-        ...this.means(request),
+        ...this.contextOf(request),
         store,
         audience: choice.audience,
         columns: request.columns,
@@ -74,15 +74,15 @@ export class AudiencePreviews implements AudienceOperations {
     const { store } = this.#options
     const choice = await findAudience(request.key, store)
     if (choice.kind !== 'chosen') return choice
-    return previewRemoval({ ...this.means(request), store, audience: choice.audience })
+    return previewRemoval({ ...this.contextOf(request), store, audience: choice.audience })
   }
 
   /** Returns the parts of a sync or a removal that a dry run needs too. */
-  protected means({
+  protected contextOf({
     listener,
     signal: given,
     drained,
-  }: AudienceChange): Pick<SyncMeans, 'listener' | 'hasRoom' | 'runtime' | 'signal'> {
+  }: AudienceChange): Pick<SyncContext, 'listener' | 'hasRoom' | 'runtime' | 'signal'> {
     const { runtime, ending } = this.#options
     const signal = AbortSignal.any([given, ending])
     const hasRoom = async (): Promise<boolean> => {

@@ -10,7 +10,7 @@ import {
   syncAudience,
   type Audience,
   type AudienceStore,
-  type SyncMeans,
+  type SyncContext,
 } from '../audience/index.ts'
 import type { Destination } from '../model/index.ts'
 import type { LogFields, Runtime } from '../runtime/index.ts'
@@ -47,9 +47,9 @@ export class AudienceSyncs extends AudiencePreviews {
     const { audience } = choice
     return this.#alone(audience.key, async () => {
       if (request.isDryRun) return super.sync(request, list)
-      const means = this.#syncMeans(request, audience)
+      const context = this.#syncContext(request, audience)
       const { columns } = request
-      const outcome = await syncAudience({ ...means, audience, rows: readList(list), columns })
+      const outcome = await syncAudience({ ...context, audience, rows: readList(list), columns })
       if (outcome.kind !== 'taken') {
         const isWhole = outcome.kind === 'synced' || outcome.kind === 'incomplete'
         const { entered, changed, left, rejected } = outcome.counts
@@ -66,7 +66,7 @@ export class AudienceSyncs extends AudiencePreviews {
     const { audience } = choice
     return this.#alone(audience.key, async () => {
       if (request.isDryRun) return super.remove(request)
-      const outcome = await removeAudience({ ...this.#syncMeans(request, audience), audience })
+      const outcome = await removeAudience({ ...this.#syncContext(request, audience), audience })
       const isWhole = outcome.kind === 'removed'
       const text = isWhole ? 'an audience was removed' : 'a removal of an audience ended early'
       this.#log(text, outcome, { left: outcome.left })
@@ -89,14 +89,14 @@ export class AudienceSyncs extends AudiencePreviews {
     }
   }
 
-  #syncMeans(request: AudienceChange, { sourceId }: Pick<Audience, 'sourceId'>): SyncMeans {
+  #syncContext(request: AudienceChange, { sourceId }: Pick<Audience, 'sourceId'>): SyncContext {
     const { store, configuration, wake, hasRoom } = this.#options
     const { destinations, retention } = configuration()
     const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
-    const means = super.means(request)
-    const { listener, signal } = means
+    const context = super.contextOf(request)
+    const { listener, signal } = context
     return {
-      ...means,
+      ...context,
       store,
       destinations,
       dedupeWindowMs: retention.messageIdsMs,
@@ -108,7 +108,7 @@ export class AudienceSyncs extends AudiencePreviews {
           listener.progress(counts)
         },
       },
-      hasRoom: async () => (await means.hasRoom()) && hasRoom(connected, signal),
+      hasRoom: async () => (await context.hasRoom()) && hasRoom(connected, signal),
     }
   }
 
