@@ -209,7 +209,9 @@ export async function askConfiguredService(
     throw refuse('and the admin API of the configuration uses a random free port')
   if (admin.tls !== undefined)
     throw refuse('and its admin API uses https: the configuration does not contain its host name')
-  const url = `http://127.0.0.1:${admin.port}/`
+  // A service on all addresses also listens on loopback.
+  const host = ['0.0.0.0', '::'].includes(admin.host) ? '127.0.0.1' : admin.host
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${admin.port}/`
   const api = new ServiceApi({ url, token: admin.token }, stop)
   try {
     await api.read('audiences', 'v1/audiences')

@@ -62,7 +62,13 @@ describe('a running service', () => {
     })
     expect((await run(['audience', 'show', 'nobody', ...api])).code).toBe(2)
     const { stderr } = await sync('id\nu_1\n', '--id-column', 'x')
-    expect(stderr).toMatch(/refuses: .*no column "x".* with --id-column\n$/)
+    expect(stderr).toMatch(
+      /refuses: .*no column "x".* with --id-column \(idColumn in the admin API\)\n$/,
+    )
+    const many = await sync(`id\n${'a,b\n'.repeat(102)}`)
+    expect(many.stderr).toContain(
+      '\n... and 2 more rejected rows; --dry-run --json lists all of them\n',
+    )
     const unknown = await sync('id\nu_1\n', '--source', 'app')
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
     expect(unknown.stderr).toMatch(/refuses: .*source.*website/)
@@ -116,6 +122,14 @@ describe('a running service', () => {
     expect(synced).toMatchObject({ code: 0, stderr: 'The service delivers.\n' })
     const listed = await place.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([{ key: 'first_time_shopper' }])
+  })
+
+  test.each(['127.0.0.2', '0.0.0.0', '::1'])('is asked if its admin API is at %s', async (host) => {
+    const endpoint = await TestEndpoint.start()
+    const port = Number(new URL(await unreachableUrl()).port)
+    const place = await placeFor(endpoint.url, { admin: { host, port, token }, store: 'memory:' })
+    await serving(place)
+    expect((await place.run(shoppers, { stdin: 'id\nu_1\n' })).code).toBe(0)
   })
 
   test('is used if the store is in memory', async () => {
