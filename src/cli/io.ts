@@ -9,8 +9,8 @@ export interface OutputStream {
   /** Calls the listener once, when the reader has caught up. */
   once(event: 'drain', listener: () => void): unknown
   readonly isTTY?: boolean
-  /** The width of a terminal, in characters. */
-  readonly columns?: number
+  /** The width of a terminal, in characters; undefined if it is unknown. */
+  readonly columns?: number | undefined
 }
 
 /** The streams, environment and signals that a command uses. */
@@ -75,8 +75,8 @@ export async function processIo(): Promise<ProcessIo> {
       isInputRead = true
       return process.stdin
     },
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
     env: process.env,
     stop: AbortSignal.any([interruption.signal, output.signal]),
     interrupted: interruption.signal,
@@ -98,6 +98,18 @@ export async function processIo(): Promise<ProcessIo> {
       process.off('SIGHUP', hangUp).off('SIGQUIT', endAtOnce)
       // An interrupted command may still wait for input, which would keep the process alive.
       if (isInputRead) process.stdin.destroy()
+    },
+  }
+}
+
+function outputOf(stream: NodeJS.WriteStream): OutputStream {
+  return {
+    write: (text) => stream.write(text),
+    once: (event, listener) => stream.once(event, listener),
+    isTTY: stream.isTTY,
+    get columns() {
+      // The terminal of a container may have the width 0.
+      return stream.columns || undefined
     },
   }
 }

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { processIo, writeData, type Io } from '../../src/cli/io.ts'
 import { CapturedStream } from '../support/io.ts'
 
@@ -61,6 +61,18 @@ describe('processIo', () => {
       message: 'Cannot write the output: no space left',
     })
     expect(io.interrupted.aborted).toBe(false)
+  })
+
+  test('does not know the width of a terminal that reports 0', async () => {
+    const { columns } = process.stdout
+    onTestFinished(() => void Object.assign(process.stdout, { columns }))
+    const io = await processIo()
+    const seen = [0, 70].map((width) => {
+      process.stdout.columns = width
+      return io.stdout.columns
+    })
+    io.release()
+    expect(seen).toEqual([undefined, 70])
   })
 
   test('asks the command to end at the first signal, and removes its handlers', async () => {
