@@ -78,9 +78,15 @@ async function resultsOf(
   if (timeoutMs !== undefined) url.searchParams.set('timeout', `${timeoutMs}ms`)
   const headers: Readonly<Record<string, string>> =
     token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const request = { method: 'GET', headers, signal: io.stop }
+  const end = new AbortController()
+  const request = { method: 'GET', headers, signal: AbortSignal.any([io.stop, end.signal]) }
   const asking = expectations.map((expectation) => askReceiver(expectation, url, request))
-  return { results: await Promise.all(asking), badRows: 0 }
+  try {
+    return { results: await Promise.all(asking), badRows: 0 }
+  } finally {
+    // If one is refused, don't wait for the others.
+    end.abort()
+  }
 }
 
 /**

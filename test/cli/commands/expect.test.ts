@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../src/http/index.ts'
 import { start as startReceiver, post, trackBody } from '../../receiver/requests.ts'
+import { gate } from '../../support/gate.ts'
 import { run, start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -23,6 +26,27 @@ async function capture(): Promise<string> {
   await writeFile(file, (await command.ended).stdout)
   return file
 }
+
+test('expect asks no more once one of its expectations is refused', async () => {
+  const [asked, ended] = [gate(), gate()]
+  const server = createServer((request, response) => {
+    if (request.url?.includes('type%3Apage') === true) {
+      void asked.opened.then(() => response.writeHead(409).end('{"error":{"message":"gone"}}'))
+      return
+    }
+    request.socket.once('close', ended.open)
+    asked.open()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const argv = ['expect', 'type:track', 'type:page', '--api', `http://127.0.0.1:${port}`]
+  const { code, stderr } = await run(argv)
+  expect(code).toBe(5)
+  expect(stderr).toContain('The receiver refused the request: gone')
+  await ended.opened
+})
 
 describe('expect --in', () => {
   test('passes if the capture meets the expectations', async () => {
