@@ -45,6 +45,7 @@ export class Sender {
   readonly #line = new Line(batchesInFlightMax)
   readonly #underWay = new Set<Promise<void>>()
   readonly #lifetime = new AbortController()
+  #hasWarned = false
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -83,6 +84,7 @@ export class Sender {
     const attempts = attemptsBefore + ending.attempts
     switch (outcome.kind) {
       case 'accepted':
+        if (outcome.isWebPage === true) this.#warnOfWebPage()
         this.#settle(calls, outcome.rejected, attempts)
         return
       case 'refused':
@@ -93,6 +95,13 @@ export class Sender {
         else this.#fail(calls, { code: 'event_too_large', message: outcome.reason, attempts })
         return
     }
+  }
+
+  /** Warns once: a mistyped URL often leads to a web page, which answers 200 to everything. */
+  #warnOfWebPage(): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    this.#options.runtime.log.warn('the endpoint answers with a web page; check its URL')
   }
 
   async #deliverInHalves(calls: readonly EncodedCall[], attempts: number): Promise<void> {

@@ -18,8 +18,12 @@ export interface RejectedCall {
 
 /** How an attempt to send a batch ended. */
 export type TransportOutcome =
-  /** The batch was accepted, except for the listed calls. */
-  | { readonly kind: 'accepted'; readonly rejected: readonly RejectedCall[] }
+  /** The batch was accepted, except for the listed calls. If the answer is a web page, the URL may be wrong. */
+  | {
+      readonly kind: 'accepted'
+      readonly rejected: readonly RejectedCall[]
+      readonly isWebPage?: boolean
+    }
   /** The failure may be temporary. `afterMs` is the minimum wait before a retry, if known. */
   | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number | undefined }
   /** The request was too large. Smaller batches may be accepted. */

@@ -6,6 +6,8 @@ import type { RejectedCall, TransportOutcome } from './transport.ts'
 const finalServerErrors = new Set([501, 505])
 /** What services say when they answer 400 to a batch over their limit. */
 const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
+/** How an HTML document begins. */
+const webPage = /^\s*<(?:!doctype html|html)\b/i
 /** Maximum number of characters of an endpoint's text that a message quotes. */
 const textLengthMax = 300
 
@@ -24,7 +26,10 @@ export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const parsed = parseJson(answer.text)
   const body = isJsonObject(parsed) ? parsed : undefined
   const isSuccess = status >= 200 && status < 300
-  if (isSuccess && answer.isWhole) return { kind: 'accepted', rejected: rejectedCalls(body) }
+  if (isSuccess && answer.isWhole) {
+    const isWebPage = webPage.test(answer.text)
+    return { kind: 'accepted', rejected: rejectedCalls(body), ...(isWebPage ? { isWebPage } : {}) }
+  }
   const message = describe(answer, body)
   if (isSuccess) return { kind: 'retry', reason: `${message}, but its answer was incomplete` }
   if (isTransient(status)) {

@@ -125,6 +125,13 @@ describe('--endpoint', () => {
     expect(lines).toEqual([1, 3])
   })
 
+  test('warns once if the URL is that of a web page, which answers 200 to everything', async () => {
+    const page = { status: 200, body: '\n<!DOCTYPE html>\n<html lang="en"></html>' }
+    const { code, stderr } = await sendTo(page, ['--flush-at', '1', '-v'])
+    expect(code).toBe(0)
+    expect(stderr.match(/the endpoint answers with a web page; check its URL/g)).toHaveLength(1)
+  })
+
   test('accepts the host of a service, as libraries name it', async () => {
     const service = await TestEndpoint.start(success)
     for (const endpoint of [new URL(service.url).origin, new URL('/', service.url).href]) {
