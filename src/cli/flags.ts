@@ -16,12 +16,13 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a duration such as 500ms, 5s, 1.5m or 4h.')
 }
 
-/** Makes a parser for durations up to a limit, in milliseconds. */
-export function durationUpTo(maxMs: number): (text: string) => number {
+/** Makes a parser for durations in a range, in milliseconds. */
+export function durationUpTo(maxMs: number, minMs = 0): (text: string) => number {
   return (text) => {
     const durationMs = duration(text)
-    if (durationMs <= maxMs) return durationMs
-    throw new InvalidArgumentError(`It must be at most ${formatDuration(maxMs)}.`)
+    if (durationMs >= minMs && durationMs <= maxMs) return durationMs
+    const least = minMs === 0 ? '' : `at least ${formatDuration(minMs)} and `
+    throw new InvalidArgumentError(`It must be ${least}at most ${formatDuration(maxMs)}.`)
   }
 }
 

@@ -21,7 +21,7 @@ const options = {
     timeoutMs: option(
       '--timeout <duration>',
       'time limit for an answer, at most 5s [5s]',
-      durationUpTo(limits.endpointDeadlineMs),
+      durationUpTo(limits.endpointDeadlineMs, 1),
     ),
   }),
   ...inGroup('Output:', {

@@ -1,18 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { EventFilter } from '../../match/index.ts'
-import {
-  formatDuration,
-  limits,
-  parseUrl,
-  SettingError,
-  type Destination,
-} from '../../model/index.ts'
+import { limits, parseUrl, SettingError, type Destination } from '../../model/index.ts'
 import { bodyStyles, checkDestination, type BodyStyle } from '../../webhook/index.ts'
 import { flag, inGroup, option, withDefaults, type ValuesOf } from '../command.ts'
 import {
   choiceOf,
   countFlag,
-  duration,
   durationUpTo,
   headerFlag,
   repeatable,
@@ -88,12 +81,12 @@ export const sendingOptions = {
     retryForMs: option(
       '--retry-for <duration>',
       'retry for up to 30d, 0s to try once [60s]',
-      duration,
+      durationUpTo(limits.retryWindowMsMax),
     ),
     timeoutMs: option(
       '--timeout <duration>',
       'time limit for an answer, at most 5s [5s]',
-      duration,
+      durationUpTo(limits.endpointDeadlineMs, 1),
     ).or(limits.endpointDeadlineMs),
     clock: option(
       '--clock <kind>',
@@ -131,9 +124,7 @@ export async function readSendingOptions(given: Partial<SendingValues>, io: Io) 
   refuseBesideStore(values)
   const target = await readTarget(values, io)
   const store = await readGiven(values.store, io, '--store')
-  const { retryForMs = retryForDefaultMs, timeoutMs, clock, only } = values
-  checkRange('--retry-for', retryForMs, [0, limits.retryWindowMsMax])
-  checkRange('--timeout', timeoutMs, [1, limits.endpointDeadlineMs])
+  const { retryForMs = retryForDefaultMs, clock, only } = values
   return {
     ...{ ...values, target, retryForMs, virtualClock: clock === 'virtual' },
     /** Which rows to send; undefined for all. */
@@ -222,18 +213,6 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
       'Cannot use --store together with --clock virtual: the store would hold times that have not come',
     )
   }
-}
-
-function checkRange(
-  flag: string,
-  durationMs: number,
-  [minMs, maxMs]: readonly [number, number],
-): void {
-  if (durationMs >= minMs && durationMs <= maxMs) return
-  throw new SettingError(
-    flag,
-    `Cannot use ${flag} ${formatDuration(durationMs)}: it must be between ${formatDuration(minMs)} and ${formatDuration(maxMs)}`,
-  )
 }
 
 /** The source of all calls from the command line. */
