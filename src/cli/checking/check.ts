@@ -1,3 +1,4 @@
+import { Help } from 'commander'
 import {
   prepareHandlerCheck,
   checkCases,
@@ -132,12 +133,14 @@ function answerOf({ status, error, reaction }: CaseVerdict): string {
 
 function findingText(finding: HandlerFinding, { style, columns = Infinity }: CheckView): string {
   const { message, fix, cases } = finding
-  const [first = '', ...rest] = wrapped(message, columns - 2)
+  const help = Object.assign(new Help(), { minWidthToWrap: 1 })
+  const wrapped = (text: string): readonly string[] => help.boxWrap(text, columns - 2).split('\n')
+  const [first = '', ...rest] = wrapped(message)
   const lines = [
     `${style.bad('✖')} ${style.strong(first)}`,
     ...rest.map((line) => `  ${style.strong(line)}`),
-    ...wrapped(`Fix: ${fix}`, columns - 2).map((line) => `  ${line}`),
-    ...wrapped(`Cases: ${casesText(cases)}`, columns - 2).map((line) => style.faint(`  ${line}`)),
+    ...wrapped(`Fix: ${fix}`).map((line) => `  ${line}`),
+    ...wrapped(`Cases: ${casesText(cases)}`).map((line) => style.faint(`  ${line}`)),
   ]
   return `\n${lines.join('\n')}\n`
 }
@@ -147,17 +150,6 @@ function casesText(cases: readonly string[]): string {
   const more = cases.length - casesNamedMax
   if (more <= 1) return cases.join(', ')
   return `${cases.slice(0, casesNamedMax).join(', ')} and ${more} more`
-}
-
-function wrapped(text: string, columnsMax: number): readonly string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && columnsOf(last) + 1 + columnsOf(word) <= columnsMax) {
-      lines[lines.length - 1] = `${last} ${word}`
-    } else lines.push(word)
-  }
-  return lines
 }
 
 function countVerdicts({ verdicts }: HandlerReport) {
