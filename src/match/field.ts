@@ -1,22 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/index.ts'
 import type { Subject } from './subject.ts'
 
-/** The fields of a request that the match language has a word for, such as `user` for `userId`. */
-export type FieldName =
-  | 'type'
-  | 'event'
-  | 'user'
-  | 'anonymous'
-  | 'previous'
-  | 'group'
-  | 'id'
-  | 'name'
-  | 'category'
-  | 'sig'
-  | 'status'
-  | 'path'
-  | 'bytes'
-
 /** What a term reads: a named field, a member of the body, or, for a `word`, every text of the request. */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
@@ -24,7 +8,7 @@ export type Field =
   | { readonly kind: 'word' }
 
 /** Read the named fields. A term holds if any of the returned values matches. */
-const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonValue[]>> = {
+const readers = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),
   // The body of an alias has one of these keys, or both with the same value.
@@ -39,7 +23,10 @@ const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonVal
   status: ({ status }) => (status === null ? [] : [status]),
   path: ({ path }) => [...new Set([path.split('?', 1)[0] ?? '', path])],
   bytes: ({ bytes }) => [bytes],
-}
+} satisfies Readonly<Record<string, (subject: Subject) => readonly JsonValue[]>>
+
+/** The fields of a request that the match language has a word for, such as `user` for `userId`. */
+export type FieldName = keyof typeof readers
 
 /** The named fields, in the order of the documentation. */
 export const fieldNames: readonly FieldName[] = Object.freeze(
