@@ -3,11 +3,11 @@ import type { Field, FieldName } from './field.ts'
 import { globText } from './glob.ts'
 import type { Scanner, Written } from './scanner.ts'
 import { signatureVerdicts, signatureWords } from './subject.ts'
-import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
+import { comparisons, parseNumber, type Comparison, type ValueTest } from './value-test.ts'
 
 /** A value and the operator before it; empty for `=` or no operator. */
 interface WrittenValue extends Written {
-  readonly operator: '' | '>' | '>=' | '<' | '<='
+  readonly operator: '' | Comparison
 }
 
 interface NumberKind {
@@ -20,10 +20,10 @@ interface NumberKind {
   readonly accepted: string
 }
 
-/** A range of numbers, including its ends. */
+/** A range of numbers, including its ends; infinite without one. */
 interface NumberRange {
-  readonly lowest: number | undefined
-  readonly highest: number | undefined
+  readonly lowest: number
+  readonly highest: number
 }
 
 type ValueKind =
@@ -98,7 +98,8 @@ function readValue(scanner: Scanner): WrittenValue {
       'To negate a term, put a - before it.',
     )
   }
-  const found = (['>=', '<=', '>', '<', '='] as const).find((sign) => scanner.take(sign))
+  const operators = [...(Object.keys(comparisons) as Comparison[]), '='] as const
+  const found = operators.find((sign) => scanner.take(sign))
   const written = scanner.read(/[,"]/)
   if (written.length > 0) return { ...written, operator: !found || found === '=' ? '' : found }
   return scanner.fail(
@@ -180,30 +181,26 @@ function numberTest(
   const range = parseClass?.(text) ?? parseRange(text, parse)
   if (range === undefined) return undefined
   const { lowest, highest } = range
-  if (lowest !== undefined && highest !== undefined && lowest > highest) {
-    scanner.fail(value, 'this range is empty', 'Write the lower end first.')
-  }
-  const bound = (end: number | undefined): Bound | undefined =>
-    end === undefined ? undefined : { value: end, isIncluded: true }
-  return { kind: 'range', lowest: bound(lowest), highest: bound(highest), text }
+  if (lowest > highest) scanner.fail(value, 'this range is empty', 'Write the lower end first.')
+  const bounds = [
+    ['>=', lowest],
+    ['<=', highest],
+  ] as const
+  return { kind: 'range', bounds, text }
 }
 
-function comparison(operator: '>' | '>=' | '<' | '<=', value: number, written: string): ValueTest {
-  const bound = { value, isIncluded: operator.endsWith('=') }
-  const [lowest, highest] = operator.startsWith('>') ? [bound, undefined] : [undefined, bound]
-  return { kind: 'range', lowest, highest, text: `${operator}${written}` }
+function comparison(operator: Comparison, limit: number, written: string): ValueTest {
+  return { kind: 'range', bounds: [[operator, limit]], text: operator + written }
 }
 
 /** Reads `10..20`, `10..` or `..20`; undefined for any other text. */
 function parseRange(text: string, parse: NumberKind['parse']): NumberRange | undefined {
   const middle = text.indexOf('..')
-  if (middle === -1) return undefined
-  const low = text.slice(0, middle)
-  const high = text.slice(middle + 2)
-  const lowest = parse(low)
-  const highest = parse(high)
-  const isRange = (lowest !== undefined || low === '') && (highest !== undefined || high === '')
-  return isRange && (lowest ?? highest) !== undefined ? { lowest, highest } : undefined
+  if (middle === -1 || text === '..') return undefined
+  const [low, high] = [text.slice(0, middle), text.slice(middle + 2)]
+  const lowest = low === '' ? -Infinity : parse(low)
+  const highest = high === '' ? Infinity : parse(high)
+  return lowest === undefined || highest === undefined ? undefined : { lowest, highest }
 }
 
 /** Reads a class of statuses such as `5xx`; undefined for any other text. */

@@ -1,11 +1,16 @@
 import { isJsonObject, type JsonValue } from '../model/index.ts'
 import { globMatches, type Glob } from './glob.ts'
 
-/** An end of a range of numbers. */
-export interface Bound {
-  readonly value: number
-  readonly isIncluded: boolean
-}
+/** How a number can be compared with a limit. No operator is the beginning of a later one. */
+export const comparisons = Object.freeze({
+  '>=': (number: number, limit: number): boolean => number >= limit,
+  '<=': (number: number, limit: number): boolean => number <= limit,
+  '>': (number: number, limit: number): boolean => number > limit,
+  '<': (number: number, limit: number): boolean => number < limit,
+})
+
+/** An operator that compares numbers. */
+export type Comparison = keyof typeof comparisons
 
 /** A test of one value. `text` describes it, in the match language if possible. */
 export type ValueTest = { readonly text: string } & (
@@ -13,11 +18,7 @@ export type ValueTest = { readonly text: string } & (
   | { readonly kind: 'glob'; readonly glob: Glob }
   | { readonly kind: 'word'; readonly glob: Glob }
   | { readonly kind: 'number'; readonly value: number }
-  | {
-      readonly kind: 'range'
-      readonly lowest: Bound | undefined
-      readonly highest: Bound | undefined
-    }
+  | { readonly kind: 'range'; readonly bounds: readonly (readonly [Comparison, number])[] }
   | { readonly kind: 'equal'; readonly value: string | number | boolean | null }
   | {
       readonly kind: 'accepted'
@@ -42,8 +43,11 @@ export function valueHolds(test: ValueTest, value: JsonValue): boolean {
       return typeof value === 'string' && globMatches(test.glob, value.toLowerCase())
     case 'number':
       return numberHolds(test, value)
-    case 'range':
-      return rangeHolds(test, value)
+    case 'range': {
+      const number = numberIn(value)
+      if (number === undefined) return false
+      return test.bounds.every(([operator, limit]) => comparisons[operator](number, limit))
+    }
     case 'equal':
       return value === test.value
     case 'accepted':
@@ -71,21 +75,6 @@ function numberHolds(
     return value === text
   }
   return numberIn(value) === expected
-}
-
-function rangeHolds(
-  { lowest, highest }: { readonly lowest: Bound | undefined; readonly highest: Bound | undefined },
-  value: JsonValue,
-): boolean {
-  const number = numberIn(value)
-  if (number === undefined) return false
-  const isAbove =
-    lowest === undefined || number > lowest.value || (lowest.isIncluded && number === lowest.value)
-  const isBelow =
-    highest === undefined ||
-    number < highest.value ||
-    (highest.isIncluded && number === highest.value)
-  return isAbove && isBelow
 }
 
 /** Returns a value that is a number or the text of one, because clients often send revenues as strings. */
