@@ -56,15 +56,6 @@ export interface ReportOptions extends Pick<
   readonly retryNote?: string
 }
 
-/** The result of a command that sends events. */
-export interface Closing {
-  /** Has no `read` and no `rejected` if the command reads no calls. */
-  readonly ledger: OutletLedger & Partial<Ledger>
-  readonly durationMs: number
-  /** Rows that were not selected; undefined if the command selects none. */
-  readonly skipped: number | undefined
-}
-
 /** Reports requests, deliveries, problems and the result, as records on stdout or lines on stderr. */
 export class Report implements Observer {
   readonly #io: Io
@@ -239,8 +230,13 @@ export class Report implements Observer {
     })
   }
 
-  /** Removes the progress line and writes the summary. */
-  summary({ ledger, durationMs, skipped }: Closing): void {
+  /**
+   * Removes the progress line and writes the summary.
+   *
+   * @param ledger - has no `read` and no `rejected` if the command reads no calls
+   * @param skipped - the number of rows that were not selected; undefined if the command selects none
+   */
+  summary(ledger: OutletLedger & Partial<Ledger>, durationMs: number, skipped?: number): void {
     this.close(skipped)
     if (this.#options.json) {
       const passedOver = skipped === undefined ? {} : { skipped }
@@ -283,7 +279,7 @@ export class Report implements Observer {
   }
 
   /** Formats the line about the only call; undefined if there are several, or if the call was rejected. */
-  #singleText(ledger: Closing['ledger'], durationMs: number): string | undefined {
+  #singleText(ledger: OutletLedger & Partial<Ledger>, durationMs: number): string | undefined {
     const { single, dryRun } = this.#options
     if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
     const call = { name: callName(single.call), urls: single.urls, ledger }

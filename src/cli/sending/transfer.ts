@@ -69,7 +69,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     const stored = await outlet.ledger()
     const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
     const ledger = ledgerOf(sending, stored, end)
-    report.summary({ ledger, durationMs: elapsedMs(), skipped: rows.skipped })
+    report.summary(ledger, elapsedMs(), rows.skipped)
     const codes = errors.map(({ error }) => exitCodeOf(error))
     return gravest([...codes, verdict({ ...sending, isStopped }, ledger)])
   } finally {

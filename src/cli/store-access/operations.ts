@@ -194,12 +194,8 @@ export async function finishWork(
   const ledger = await offline.service.ledger()
   const { accepted, ...others } = ledger
   const counted = { read: accepted, accepted, rejected: 0, ...others }
-  report.summary({
-    // Records always have `read` and `rejected`. Here `read` counts the calls that this command made.
-    ledger: json ? counted : ledger,
-    durationMs: elapsedMs(),
-    skipped: undefined,
-  })
+  // Records always have `read` and `rejected`. Here `read` counts the calls that this command made.
+  report.summary(json ? counted : ledger, elapsedMs())
   for (const { equation } of imbalances(counted)) {
     report.note(`The counts do not balance: ${equation}. This is a bug in evroute`)
     codes.push(exitCodes.internal)
