@@ -2,6 +2,7 @@ import type { NewEvent } from '../delivery/index.ts'
 import { planEvent } from '../intake/index.ts'
 import {
   formatTimestamp,
+  segmentId,
   webhooksDestinationName,
   type AnalyticsEvent,
   type Destination,
@@ -72,16 +73,11 @@ function personasOf({ key, computationClass, computationId, sourceId }: NewAudie
 }
 
 const idPrefixes: Readonly<Record<ComputationClass, string>> = { audience: 'aud', trait: 'trt' }
-const idCharacters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const idLength = 27
 
 /** Makes a computationId: `aud_` or `trt_`, followed by 27 letters and digits. */
 export function newComputationId(
   computationClass: ComputationClass,
-  { random }: Pick<Runtime, 'random'>,
+  { newId }: Pick<Runtime, 'newId'>,
 ): string {
-  const characters = Array.from({ length: idLength }, () =>
-    idCharacters.charAt(Math.floor(random() * idCharacters.length)),
-  )
-  return `${idPrefixes[computationClass]}_${characters.join('')}`
+  return segmentId(idPrefixes[computationClass], newId())
 }

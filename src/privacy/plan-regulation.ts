@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { NewEvent } from '../delivery/index.ts'
 import { deletionEvent, planEvent } from '../intake/index.ts'
 import {
   effectsOf,
   limits,
+  segmentId,
   SettingError,
   type Destination,
   type RegulationType,
@@ -64,7 +64,7 @@ export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   if (sourceIds?.some((id) => !knownIds.includes(id)) === true) {
     return { kind: 'unknown_source', knownIds }
   }
-  const regulation = { id: regulationId(newId()), type, userIds, sourceIds }
+  const regulation = { id: segmentId('reg', newId()), type, userIds, sourceIds }
   const notifications = effectsOf(type).notifies ? notificationsOf(regulation, options) : []
   return { kind: 'planned', regulation, notifications }
 }
@@ -107,21 +107,4 @@ function notificationsOf(
       return { sourceId, messageId: event.messageId, type: event.type, userId, deliveries }
     }),
   )
-}
-
-const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const idDigits = 27
-/** Number of bytes that 27 digits in base 62 can express. */
-const idBytes = 20
-
-/** Makes an id in Segment's format: `reg_`, followed by 27 letters and digits. */
-function regulationId(unique: string): string {
-  const hash = createHash('sha256').update(unique).digest('hex')
-  let rest = BigInt(`0x${hash.slice(0, idBytes * 2)}`)
-  let text = ''
-  while (text.length < idDigits) {
-    text = (digits[Number(rest % 62n)] ?? '') + text
-    rest /= 62n
-  }
-  return `reg_${text}`
 }

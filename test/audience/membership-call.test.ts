@@ -108,11 +108,11 @@ describe('the event of a change', () => {
 })
 
 describe('a computationId', () => {
-  it('combines its class with random characters', () => {
-    const numbers = [0, 0.5, 0.999]
-    let asked = 0
-    const random = (): number => numbers[asked++ % numbers.length] ?? 0
-    expect(newComputationId('audience', { random })).toBe(`aud_${'0Vz'.repeat(9)}`)
-    expect(newComputationId('trait', { random })).toBe(`trt_${'0Vz'.repeat(9)}`)
+  it('begins with its class, and follows from a new id', () => {
+    const newId = (): string => '019b5f6a-0000-7000-8000-000000000001'
+    const id = newComputationId('audience', { newId })
+    expect(id).toMatch(/^aud_[0-9A-Za-z]{27}$/)
+    expect(newComputationId('trait', { newId })).toBe(id.replace('aud_', 'trt_'))
+    expect(newComputationId('audience', { newId: () => 'other' })).not.toBe(id)
   })
 })
