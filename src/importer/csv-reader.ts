@@ -127,7 +127,7 @@ export class CsvReader {
       return
     }
     this.#reportWithoutValues(rows)
-    addRow(record, place, rows)
+    rows.push(rowOf(record, place))
   }
 
   #reportWithoutValues(rows: TableRow[]): void {
@@ -165,23 +165,17 @@ function hasNoValues(
   return record.cells.every((cell) => cell.trim() === '')
 }
 
-function addRow(
-  record: ParsedRecord,
-  { layout, line, bytes }: RecordPlace,
-  rows: TableRow[],
-): void {
+function rowOf(record: ParsedRecord, { layout, line, bytes }: RecordPlace): TableRow {
   if (record.kind === 'invalid') {
-    rows.push(badRow(line, 'invalid_csv', `The row is not valid ${record.problem}`))
-    return
+    return badRow(line, 'invalid_csv', `The row is not valid ${record.problem}`)
   }
   const { cells } = record
   const { names } = layout
-  if (cells.length !== names.length) {
-    const message = `The row has the wrong number of cells: ${cells.length} instead of ${names.length}`
-    rows.push(badRow(line, 'invalid_csv', message))
-    return
+  if (cells.length === names.length) {
+    return { kind: 'row', line, value: rowValue(names, cells), bytes }
   }
-  rows.push({ kind: 'row', line, value: rowValue(names, cells), bytes })
+  const message = `The row has the wrong number of cells: ${cells.length} instead of ${names.length}`
+  return badRow(line, 'invalid_csv', message)
 }
 
 function rowValue(names: readonly string[], cells: readonly string[]): JsonObject {
