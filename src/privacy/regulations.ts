@@ -321,7 +321,7 @@ export class Regulations implements RegulationReader {
     if (left === 'nothing') {
       const regulation = await store.find({ id })
       // `RegulationWatch` finds the regulation again once the last archive is erased.
-      if (isAwaitingArchives(regulation)) return
+      if ((regulation?.archivesLeft?.length ?? 0) > 0) return
       this.#archives.forget(id)
       // Another process may already have finished it.
       if (regulation?.finishedAtMs !== null) return
@@ -351,10 +351,6 @@ export class Regulations implements RegulationReader {
   async #eraseArchivesOf(id: string): Promise<void> {
     if (!this.#isClosed) await this.#archives.erase(id, this.#ending.signal)
   }
-}
-
-function isAwaitingArchives(regulation: Regulation | undefined): boolean {
-  return (regulation?.archivesLeft?.length ?? 0) > 0
 }
 
 /** Logs that a regulation was created, without the ids of its users. */

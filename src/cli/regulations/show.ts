@@ -161,13 +161,12 @@ function erasedPairs({ erased, archive }: RegulationFields): (readonly [string, 
   const { pending, settled, members } = erased
   const waiting = countOf(pending, 'waiting delivery', 'waiting deliveries')
   const past = countOf(settled, 'past delivery', 'past deliveries')
-  const store = `${waiting}, ${past}, ${countOf(members, 'membership')} erased`
-  if (archive === null) return [['Store', store]]
-  const events = `${countOf(archive.events, 'event')} in ${countOf(archive.files, 'file')} erased`
-  return [
-    ['Store', store],
-    ['Archives', events],
+  const pairs: [string, string][] = [
+    ['Store', `${waiting}, ${past}, ${countOf(members, 'membership')} erased`],
   ]
+  if (archive === null) return pairs
+  const events = `${countOf(archive.events, 'event')} in ${countOf(archive.files, 'file')} erased`
+  return [...pairs, ['Archives', events]]
 }
 
 function streamsOf({ streamStatus }: RegulationFields) {
