@@ -4,7 +4,6 @@ import {
   limits,
   messageOf,
   type JsonObject,
-  type Rejection,
   type RejectionCode,
 } from '../model/index.ts'
 import type { WholeText } from './held-text.ts'
@@ -22,19 +21,17 @@ export interface GoodRow {
 }
 
 /** An invalid row: `invalid_json`, `not_an_object`, `event_too_large`, or `wrong_type` for the context of a batch. */
-export interface BadRow extends Rejection {
+export interface BadRow {
   readonly kind: 'bad'
   /** The line of the uncompressed text on which the row begins, from 1. */
   readonly line: number
+  /** In a table, it may be `invalid_csv`. */
+  readonly code: RejectionCode | 'invalid_csv'
+  readonly message: string
 }
 
 /** A row of a file, valid or not. */
 export type Row = GoodRow | BadRow
-
-/** An invalid row of a table. In CSV, its code may be `invalid_csv`. */
-export interface BadTableRow extends Pick<BadRow, 'kind' | 'line' | 'message'> {
-  readonly code: RejectionCode | 'invalid_csv'
-}
 
 interface TableHeader {
   readonly kind: 'header'
@@ -45,14 +42,10 @@ interface TableHeader {
 }
 
 /** In CSV, the header comes first, and the values of a good row are strings. JSON has no header. */
-export type TableRow = TableHeader | GoodRow | BadTableRow
+export type TableRow = TableHeader | Row
 
-/** Makes a bad row. Its type keeps the literal code. */
-export function badRow<Code extends BadTableRow['code']>(
-  line: number,
-  code: Code,
-  message: string,
-): { readonly kind: 'bad'; readonly line: number; readonly code: Code; readonly message: string } {
+/** Makes a bad row. */
+export function badRow(line: number, code: BadRow['code'], message: string): BadRow {
   return { kind: 'bad', line, code, message }
 }
 

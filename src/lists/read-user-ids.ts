@@ -1,8 +1,8 @@
-import { readTable, type BadTableRow, type TableRow } from '../importer/index.ts'
+import { readTable, type BadRow, type TableRow } from '../importer/index.ts'
 import { UserIdFields } from './user-id-fields.ts'
 
 type UserIdRow =
-  { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
+  { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadRow
 
 /**
  * Reads a list of users, a group of rows at a time, in any format that {@link readTable} reads. Throws
