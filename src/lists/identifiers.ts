@@ -16,28 +16,21 @@ export function readIdentifiers(
   const { name, isCell } = field
   const identifiers: string[] = []
   for (const part of Array.isArray(value) ? (value as readonly JsonValue[]) : [value]) {
-    const found = identifierOf(isCell && typeof part === 'string' ? part.trim() : part)
-    if (found.kind === 'unusable') {
-      const { code, problem } = found
-      return { kind: 'rejected', code, message: `${shortText(name)} ${problem}` }
+    const problem = problemOf(part)
+    if (problem !== undefined) {
+      return { kind: 'rejected', code: 'wrong_type', message: `${shortText(name)} ${problem}` }
     }
-    if (found.text !== '') identifiers.push(found.text)
+    const text = typeof part === 'string' || typeof part === 'number' ? String(part) : ''
+    const identifier = isCell ? text.trim() : text
+    if (identifier !== '') identifiers.push(identifier)
   }
   return { kind: 'identifiers', identifiers }
 }
 
-type Identifier =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'unusable'; readonly code: Rejection['code']; readonly problem: string }
-
-function identifierOf(value: JsonValue | undefined): Identifier {
-  if (value === undefined || value === null) return { kind: 'text', text: '' }
-  if (typeof value !== 'string' && typeof value !== 'number') {
-    return { kind: 'unusable', code: 'wrong_type', problem: 'must be a string' }
-  }
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    const problem = 'must be a string, because JSON rounds whole numbers above 2^53'
-    return { kind: 'unusable', code: 'wrong_type', problem }
-  }
-  return { kind: 'text', text: String(value) }
+function problemOf(value: JsonValue | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'string' && typeof value !== 'number') return 'must be a string'
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? 'must be a string, because JSON rounds whole numbers above 2^53'
+    : undefined
 }
