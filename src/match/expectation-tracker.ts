@@ -17,7 +17,7 @@ export type ExpectationState = 'missing' | 'satisfied' | 'decided'
  * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)
  * tracker.observe(event)
  * tracker.stateAt(laterMs) // missing
- * tracker.isSatisfied // false
+ * tracker.result().state // unmet
  * ```
  */
 export class ExpectationTracker<Candidate extends Subject = Subject> {
@@ -34,26 +34,6 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   constructor(expectation: Expectation, startedAtMs: number) {
     this.expectation = expectation
     this.deadlineMs = startedAtMs + (expectation.withinMs ?? Infinity)
-  }
-
-  /** The number of requests that matched in time. */
-  get matched(): number {
-    return this.#matched
-  }
-
-  /** The number of requests that did not match, or matched too late. */
-  get others(): number {
-    return this.#others
-  }
-
-  /** The first request that matched beyond the maximum count. */
-  get surplus(): Candidate | undefined {
-    return this.#surplus
-  }
-
-  /** The most similar of the requests that did not count; the first that matched too late, if there is one. */
-  get nearest(): Candidate | undefined {
-    return this.#nearest
   }
 
   /** Counts a request if it matches and arrived in time. It may be observed after the deadline. */
@@ -77,20 +57,38 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
   stateAt(nowMs: number): ExpectationState {
     const { atMost } = this.expectation.count
     if (nowMs > this.deadlineMs || this.#matched > atMost) return 'decided'
-    if (!this.isSatisfied) return 'missing'
+    if (!this.#isSatisfied) return 'missing'
     return atMost === Infinity ? 'decided' : 'satisfied'
-  }
-
-  /** Whether the expectation would be met if the wait ended now. */
-  get isSatisfied(): boolean {
-    const { atLeast, atMost } = this.expectation.count
-    return this.#matched >= atLeast && this.#matched <= atMost
   }
 
   /** The expected and the actual count in words: `expected exactly 3, got 2, and 1 too late`. */
   get account(): string {
     const late = this.#late === 0 ? '' : `, and ${this.#late} too late`
     return `expected ${countText(this.expectation.count)}, got ${this.#matched}${late}`
+  }
+
+  /** Returns the result as if the wait ended now. */
+  result(): ExpectationResult<Candidate> {
+    const { expectation, account } = this
+    const shortfall = this.#shortfall()
+    const state = shortfall === undefined ? 'met' : 'unmet'
+    return { text: expectation.text, state, matched: this.#matched, account, shortfall }
+  }
+
+  get #isSatisfied(): boolean {
+    const { atLeast, atMost } = this.expectation.count
+    return this.#matched >= atLeast && this.#matched <= atMost
+  }
+
+  #shortfall(): Shortfall<Candidate> | undefined {
+    const [surplus, nearest] = [this.#surplus, this.#nearest]
+    if (this.#isSatisfied) return undefined
+    if (surplus !== undefined) return { reason: 'too_many', surplus }
+    const counts = { reason: 'too_few', matched: this.#matched, others: this.#others } as const
+    if (nearest === undefined) return { ...counts, nearest, difference: [], lateMs: 0 }
+    const { match } = this.expectation
+    const lateMs = match.test(nearest) ? nearest.atMs - this.deadlineMs : 0
+    return { ...counts, nearest, difference: difference(match, nearest), lateMs }
   }
 }
 
@@ -101,7 +99,7 @@ export interface NumberedSubject extends Subject {
 }
 
 /** Whether an expectation was met, with the counts, and the reason if it was not. */
-export interface ExpectationResult<Candidate extends NumberedSubject = NumberedSubject> {
+export interface ExpectationResult<Candidate extends Subject = NumberedSubject> {
   /** The expectation in the match language. */
   readonly text: string
   readonly state: 'met' | 'unmet'
@@ -114,7 +112,7 @@ export interface ExpectationResult<Candidate extends NumberedSubject = NumberedS
 }
 
 /** Why an expectation was not met, with the request that shows it best. */
-export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
+export type Shortfall<Candidate extends Subject = NumberedSubject> =
   | {
       readonly reason: 'too_many'
       /** The first request that matched beyond the maximum. */
@@ -133,29 +131,6 @@ export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
       /** The number of requests that did not match, or matched too late. */
       readonly others: number
     }
-
-/** Returns the result of an expectation. Call it after the wait has ended. */
-export function expectationResult<Candidate extends NumberedSubject>(
-  tracker: ExpectationTracker<Candidate>,
-): ExpectationResult<Candidate> {
-  const { expectation, matched, account } = tracker
-  const shortfall = shortfallOf(tracker)
-  const state = shortfall === undefined ? 'met' : 'unmet'
-  return { text: expectation.text, state, matched, account, shortfall }
-}
-
-function shortfallOf<Candidate extends NumberedSubject>(
-  tracker: ExpectationTracker<Candidate>,
-): Shortfall<Candidate> | undefined {
-  if (tracker.isSatisfied) return undefined
-  const { surplus, nearest, deadlineMs, matched, others } = tracker
-  if (surplus !== undefined) return { reason: 'too_many', surplus }
-  const counts = { reason: 'too_few', matched, others } as const
-  if (nearest === undefined) return { ...counts, nearest, difference: [], lateMs: 0 }
-  const { match } = tracker.expectation
-  const lateMs = match.test(nearest) ? nearest.atMs - deadlineMs : 0
-  return { ...counts, nearest, difference: difference(match, nearest), lateMs }
-}
 
 /** Explains why an expectation was not met, in lines of at most `width` columns (default 80). */
 export function shortfallText(shortfall: Shortfall, width?: number): string {

@@ -2,7 +2,6 @@
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
 export { EventFilter } from './event-filter.ts'
 export {
-  expectationResult,
   ExpectationTracker,
   shortfallText,
   type ExpectationResult,

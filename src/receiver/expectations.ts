@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import {
   expectationOf,
-  expectationResult,
   ExpectationTracker,
   matchOf,
   parseExpectation,
@@ -220,7 +219,7 @@ export class Expectations {
     const events = this.#log.events.filter(
       (event) => isCounted(event) && event.atMs <= deadlineMs && expectation.match.test(event),
     )
-    return { result: expectationResult(tracker), events }
+    return { result: tracker.result(), events }
   }
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import {
-  expectationResult,
   ExpectationTracker,
   parseExpectation,
   shortfallText,
@@ -13,7 +12,7 @@ import { order, page, subject } from './subjects.ts'
 function resultOf(text: string, subjects: readonly NumberedSubject[]): ExpectationResult {
   const tracker = new ExpectationTracker<NumberedSubject>(parseExpectation(text), 0)
   for (const each of subjects) tracker.observe(each)
-  return expectationResult(tracker)
+  return tracker.result()
 }
 
 function numbered(seq: number, body = order, atMs = 0): NumberedSubject {

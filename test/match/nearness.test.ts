@@ -13,9 +13,10 @@ import { subject } from './subjects.ts'
 
 /** The request that a report shows beside an unmet expectation. */
 function nearest(match: Match, subjects: readonly Subject[]): Subject | undefined {
-  const tracker = new ExpectationTracker(expectationOf(match), 0)
+  const tracker = new ExpectationTracker(expectationOf(match, { atLeast: 9, atMost: 9 }), 0)
   for (const each of subjects) tracker.observe(each)
-  return tracker.nearest
+  const { shortfall } = tracker.result()
+  return shortfall?.reason === 'too_few' ? shortfall.nearest : undefined
 }
 
 const track = (event: string, properties: JsonObject = {}): Subject =>

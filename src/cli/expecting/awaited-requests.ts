@@ -1,5 +1,4 @@
 import {
-  expectationResult,
   ExpectationTracker,
   type Expectation,
   type ExpectationResult,
@@ -29,6 +28,6 @@ export class AwaitedRequests {
 
   /** Returns the results once the wait has ended. */
   results(): readonly ExpectationResult[] {
-    return this.#trackers.map((tracker) => expectationResult(tracker))
+    return this.#trackers.map((tracker) => tracker.result())
   }
 }
