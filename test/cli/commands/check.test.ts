@@ -134,7 +134,10 @@ describe('check', () => {
     [['ftp://127.0.0.1:1/', '--secret', 'k'], 'Cannot'],
     [['http://127.0.0.1:1/', '--secret', 'k', '--only', 'plian'], 'Did you mean plain?'],
     [['http://127.0.0.1:1/', '--secret', 'k', '--type', 'order'], 'It must be one of identify'],
-    [['http://127.0.0.1:1/', '--secret', 'k', '--timeout', '6s'], 'It must be at least 1ms and at most 5s'],
+    [
+      ['http://127.0.0.1:1/', '--secret', 'k', '--timeout', '6s'],
+      'It must be at least 1ms and at most 5s',
+    ],
     [['http://127.0.0.1:1/', '--secret', 'k', '--language', 'cobol'], 'a handler for "cobol"'],
     [['http://127.0.0.1:1/', '--secret', 'k', '-H', 'X-Signature: a'], 'X-Signature'],
   ])('%j is refused with 2', async (argv, message) => {
