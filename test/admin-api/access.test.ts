@@ -97,7 +97,7 @@ describe('the log of actions', () => {
     expect(infos).toMatchObject([{ by: 'page', path: '/deliveries/retry', deliveries: 1 }])
   })
 
-  test('has no line for reads and refusals', async () => {
+  test('has no line for a read or a refused action', async () => {
     const { url, infos } = await startAdmin({ samples: [failed] })
     await ask(`${url}/v1/deliveries`)
     await ask(`${url}/v1/deliveries/retry`, { method: 'POST', body: {} })

@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
     },
   ],
   ['no token for metrics', '/metrics', { hasToken: false }, { status: 401 }],
-  ['no token, wherever below /v1', '/v1/nothing', { hasToken: false }, { status: 401 }],
+  ['no token, for an unknown path below /v1', '/v1/nothing', { hasToken: false }, { status: 401 }],
   ['no token, in capitals', '/V1/LEDGER', { hasToken: false }, { status: 401 }],
   [
     'no token, with another method',
@@ -81,7 +81,7 @@ const rows: readonly Row[] = [
   ['a slash at the end', '/v1/ledger/', {}, { status: 200 }],
   ['HEAD', '/v1/ledger', { method: 'HEAD' }, { status: 200 }],
   [
-    'a name that leads here',
+    'a foreign host name',
     '/healthz',
     { headers: { host: 'evil.example' } },
     { status: 403, body: refusal('host_not_allowed') },
@@ -98,10 +98,10 @@ const rows: readonly Row[] = [
     { method: 'OPTIONS', hasToken: false, headers: { origin: 'null' } },
     { status: 403 },
   ],
-  ['nothing', '/', {}, { status: 404, body: refusal('not_found') }],
-  ['nothing, without a token', '/other', { hasToken: false }, { status: 404 }],
-  ['nothing below /v1', '/v1/nothing', {}, { status: 404, body: refusal('not_found') }],
-  ['no path', '//', {}, { status: 404 }],
+  ['an unknown path', '/', {}, { status: 404, body: refusal('not_found') }],
+  ['an unknown path, without a token', '/other', { hasToken: false }, { status: 404 }],
+  ['an unknown path below /v1', '/v1/nothing', {}, { status: 404, body: refusal('not_found') }],
+  ['the path //', '//', {}, { status: 404 }],
   [
     'a path that cannot be decoded',
     '/v1/deliveries/%E0%A4/1',
@@ -123,20 +123,20 @@ const rows: readonly Row[] = [
     { status: 405, headers: { allow: 'GET, HEAD' } },
   ],
   [
-    'no such delivery',
+    'an unknown delivery',
     '/v1/deliveries/crm/9',
     {},
     { status: 404, body: refusal('not_found', 'There is no such delivery') },
   ],
-  ['an id that is none', '/v1/deliveries/crm/x', {}, { status: 404 }],
+  ['an invalid id', '/v1/deliveries/crm/x', {}, { status: 404 }],
   [
-    'no JSON',
+    'invalid JSON',
     '/v1/deliveries/retry',
     post('{"all":'),
     { status: 400, body: refusal('invalid_json') },
   ],
   [
-    'no object',
+    'a list as the body',
     '/v1/deliveries/retry',
     post('[]'),
     { status: 400, body: refusal('invalid_request') },
@@ -166,12 +166,17 @@ const rows: readonly Row[] = [
     { status: 400, body: refusal('invalid_request') },
   ],
   [
-    'an unknown name',
+    'an unknown condition',
     '/v1/deliveries/retry',
     post({ states: 'failed' }),
     { status: 400, body: refusal('invalid_request') },
   ],
-  ['a prototype', '/v1/deliveries/retry', post('{"__proto__":{"all":true}}'), { status: 400 }],
+  [
+    'a body with __proto__',
+    '/v1/deliveries/retry',
+    post('{"__proto__":{"all":true}}'),
+    { status: 400 },
+  ],
   [
     'an id and all',
     '/v1/deliveries/retry',
@@ -191,21 +196,21 @@ const rows: readonly Row[] = [
     { status: 400 },
   ],
   [
-    'what was delivered',
+    'a retry of delivered webhooks',
     '/v1/deliveries/retry',
     post({ state: 'delivered' }),
     { status: 400, body: refusal('invalid_request') },
   ],
   [
-    'a retry of no delivery',
+    'a retry of an unknown delivery',
     '/v1/deliveries/retry',
     post({ id: 'crm/9' }),
     { status: 404, body: refusal('not_found', 'There is no such delivery') },
   ],
-  ['no type', '/v1/deliveries/retry', post({ type: [] }), { status: 400 }],
-  ['a limit of nothing', '/v1/deliveries/retry', post({ all: true, limit: 0 }), { status: 400 }],
+  ['an empty list of types', '/v1/deliveries/retry', post({ type: [] }), { status: 400 }],
+  ['a retry limit of 0', '/v1/deliveries/retry', post({ all: true, limit: 0 }), { status: 400 }],
   [
-    'no id',
+    'an id without a number',
     '/v1/deliveries/retry',
     post({ id: 'crm' }),
     { status: 400, body: refusal('invalid_request') },
@@ -247,7 +252,7 @@ const rows: readonly Row[] = [
     { status: 409, body: refusal('no_archive') },
   ],
   [
-    'a replay of nothing',
+    'a replay without conditions',
     '/v1/replay',
     post({}),
     { status: 400, body: refusal('nothing_selected') },
@@ -263,9 +268,9 @@ const rows: readonly Row[] = [
   ['a limit of 0', '/v1/deliveries?limit=0', {}, { status: 400, body: refusal('invalid_request') }],
   ['a limit of 501', '/v1/deliveries?limit=501', {}, { status: 400 }],
   ['a limit of 5e1', '/v1/deliveries?limit=5e1', {}, { status: 400 }],
-  ['a cursor that is none', '/v1/deliveries?before=crm', {}, { status: 400 }],
+  ['an invalid cursor', '/v1/deliveries?before=crm', {}, { status: 400 }],
   [
-    'a moment that is none',
+    'an invalid timestamp',
     '/v1/deliveries?since=yesterday',
     {},
     { status: 400, body: refusal('invalid_request') },
@@ -324,7 +329,7 @@ describe('the admin API', () => {
     ],
     [undefined, 500, 'internal_error'],
   ])('does not reveal an internal error: %s', async (error, status, code) => {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- nothing keeps others from it
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- any value can be thrown
     const ledger = () => Promise.reject(error)
     const { url, warnings } = await startAdmin({ options: { ledger } })
     const answer = await ask(`${url}/v1/ledger`)

@@ -110,7 +110,7 @@ describe('GET /v1/audiences/:key', () => {
 })
 
 describe('POST /v1/audiences/sync', () => {
-  test('passes every setting and the whole list on, and reports the outcome', async () => {
+  test('passes on every setting and the whole list, and reports the outcome', async () => {
     const lists: string[] = []
     const { url, syncsAsked } = await startAudiences({
       sync: async (_request, list) => {
@@ -136,7 +136,7 @@ describe('POST /v1/audiences/sync', () => {
     ])
   })
 
-  test('reports rejected rows and progress, and individual changes in a dry run only', async () => {
+  test('reports rejected rows, and in a dry run also each change', async () => {
     const { url } = await startAudiences({
       sync: ({ listener }) => {
         listener.rejected(row)
@@ -169,7 +169,7 @@ describe('POST /v1/audiences/sync', () => {
     ])
   })
 
-  test('reports progress twice a second at most, even if the clock is changed', async () => {
+  test('reports progress at most twice a second, even if the clock is changed', async () => {
     const clock = new ManualClock(nowMs)
     const { url } = await startAudiences(
       {

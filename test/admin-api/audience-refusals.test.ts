@@ -168,7 +168,7 @@ describe('a sync that fails after its first record ends with an error:', () => {
     })
   })
 
-  test('also for a removal', async () => {
+  test('and so does a removal', async () => {
     const remove: KnownAudiences['remove'] = ({ listener }): Promise<AudienceRemoveOutcome> => {
       listener.changed(changes)
       return Promise.reject(storeError)

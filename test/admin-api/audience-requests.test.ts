@@ -41,8 +41,8 @@ describe('a page of members', () => {
   })
 })
 
-describe('a sync', () => {
-  test('syncs an audience by default', () => {
+describe('a sync request', () => {
+  test('is for an audience by default, not for a trait', () => {
     expect(syncReader.read({ name: 'Big Spenders' }, 0)).toEqual({
       kind: 'read',
       value: {
@@ -56,7 +56,7 @@ describe('a sync', () => {
     })
   })
 
-  test('accepts a setting in each parameter', () => {
+  test('has a parameter for every setting', () => {
     const query = {
       key: 'ltv',
       class: 'trait',

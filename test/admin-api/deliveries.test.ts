@@ -149,7 +149,7 @@ describe('GET /v1/deliveries/:destination/:number', () => {
     })
   })
 
-  test('finds a delivery by its destination, too', async () => {
+  test('does not find a delivery of a different destination', async () => {
     const { url } = await startAdmin({ samples: [failed] })
     expect(await ask(`${url}/v1/deliveries/mail/1`)).toMatchObject({ status: 404 })
   })
@@ -159,7 +159,7 @@ describe('POST /v1/deliveries/retry', () => {
   test('makes a waiting delivery due now', async () => {
     const { url } = await startAdmin({ samples: [expired, expired] })
     expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 1 })
-    // The delivery is due already; it still counts as found.
+    // The delivery is due already. The id is known, so the answer is 0 instead of 404.
     expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 0 })
     const { deliveries } = await pageOf(url)
     expect(deliveries).toMatchObject([
@@ -182,7 +182,7 @@ describe('POST /v1/deliveries/retry', () => {
     expect(await idsOf(url, '?state=pending')).toHaveLength(4)
   })
 
-  test('accepts more deliveries than one batch, up to the limit', async () => {
+  test('retries more deliveries than fit into one batch, up to the limit', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => retried) })
     expect(await retry(url, { all: true, limit: 501 })).toMatchObject({ deliveries: 501 })
     expect(await retry(url, { state: 'pending' })).toMatchObject({ deliveries: 702 })

@@ -105,7 +105,7 @@ describe('a client that does not read', () => {
   const part = Array.from({ length: 1_000 }, () => change)
   const partsMax = 30
 
-  /** Sends much more than the system buffers, and counts the parts that were sent. */
+  /** Sends much more than the system can buffer, and counts the parts that were sent. */
   async function started(clock: WatchedClock) {
     const sent = { parts: 0, isAborted: false }
     const ended = gate()
@@ -164,7 +164,7 @@ describe('a client that does not read', () => {
   test.each([
     ['a list', plain],
     ['a compressed list', compressed],
-  ])('learns no internal details about %s', async (_name, list) => {
+  ])('pauses the upload of %s until it reads the rejected rows', async (_name, list) => {
     const clock = new WatchedClock(nowMs)
     let rowsRejected = 0
     const long = { ...row, message: 'x'.repeat(5_000) }

@@ -329,7 +329,7 @@ describe('the breakers in the metrics', () => {
     expect(await statesOf(metrics)).toContain(`${shownA} closed`)
   })
 
-  test('match the endpoints of the configuration through every reload', async () => {
+  test('match the configured endpoints after every reload', async () => {
     const { metrics } = createMetrics()
     metrics.endpoint(change(a.url, 'open'))
     metrics.configured([{ id: 'crm', endpoints: [a] }])
@@ -387,7 +387,7 @@ describe('GET /metrics', () => {
     expect(text).toContain('\nevroute_deliveries_discarded_total 2\n')
   })
 
-  test('is valid for a Prometheus parser', async () => {
+  test('reports figures in the text format of Prometheus', async () => {
     const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }] })
     const { status, headers, text } = await ask(`${url}/metrics`)
     expect({ status, type: headers['content-type'] }).toEqual({

@@ -109,7 +109,7 @@ describe('POST /v1/replay', () => {
     return { asked, answer }
   }
 
-  test('passes every condition on, and reports the number of replayed events', async () => {
+  test('passes on every condition, and reports the number of replayed events', async () => {
     const { asked, answer } = await replayed({
       source: 'website',
       destination: 'crm',

@@ -68,7 +68,7 @@ test('wrong tokens and links are logged with their client, and counted', async (
   expect(warnings).toMatchObject([warning, warning, warning])
 })
 
-/** Every path that changes something. */
+/** The path of every action. */
 const actions = [
   '/v1/deliveries/retry',
   '/v1/deliveries/discard',
@@ -83,7 +83,7 @@ const actions = [
 ]
 
 describe('a session', () => {
-  test("is required for the page's API, which accepts no token, and is not accepted elsewhere", async () => {
+  test("is required for the page's API, even with a token, and is not accepted elsewhere", async () => {
     const { url, own, get } = await startPage()
     expect(await get('/v1/overview')).toMatchObject({ status: 200, body: { kind: 'overview' } })
     expect(await get('/v1/overview', {})).toMatchObject({ status: 401 })
@@ -98,7 +98,7 @@ describe('a session', () => {
     }
   })
 
-  test('shows nothing to pages on other ports, whose requests carry the cookie, but they may link to it', async () => {
+  test('shows no data to pages on other ports, although their requests carry the cookie, but lets them link to it', async () => {
     const { get, own, sessions } = await startPage()
     const site = { cookie: own.cookie, 'sec-fetch-site': 'same-site' }
     const link = { ...site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }

@@ -20,8 +20,8 @@ function readRefusal(text: string): readonly unknown[] {
 describe('a request body', () => {
   test.each([
     ['with a byte order mark', `\u{feff}${body}`, {}],
-    ['that says it is not encoded', body, { 'content-encoding': 'Identity' }],
-    ['in any type', body, { 'content-type': 'application/json; charset=latin1' }],
+    ['with the encoding Identity', body, { 'content-encoding': 'Identity' }],
+    ['with any content type', body, { 'content-type': 'application/json; charset=latin1' }],
   ])('%s is read', async (_name, text, headers) => {
     const { url } = await startAdmin()
     const answer = await ask(url + path, { method: 'POST', body: text, headers })
@@ -49,7 +49,7 @@ describe('a request body', () => {
     expect(readRefusal(await answer)).toEqual([408, 'body_too_slow'])
   })
 
-  test('is not read endlessly', async () => {
+  test('is not read to its end if it is too large', async () => {
     const { url, port } = await startAdmin()
     const socket = await dial(port)
     const bytes = 1_000 * 1024 * 1024
@@ -58,7 +58,7 @@ describe('a request body', () => {
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
-  test('that is cut off does not count as a failure', async () => {
+  test('that is cut off is not logged as a failure', async () => {
     const clock = new WatchedClock(0)
     const { url, port, warnings } = await startAdmin({ clock })
     const begun = clock.scheduled(bodyDeadlineMs)
@@ -73,7 +73,7 @@ describe('a request body', () => {
 
 describe('an invalid request is refused:', () => {
   test.each([
-    ['what is not HTTP', 'nonsense\r\n\r\n', [400, 'invalid_request']],
+    ['anything but HTTP', 'nonsense\r\n\r\n', [400, 'invalid_request']],
     ['a broken chunk', head(['Transfer-Encoding: chunked']) + 'zz\r\n', [400, 'invalid_request']],
     [
       'a head that is too large',
@@ -88,7 +88,7 @@ describe('an invalid request is refused:', () => {
     expect(readRefusal(await answer)).toEqual(refusal)
   })
 
-  test('because the document does not arrive in time', () => {
+  test('a body that does not arrive in time', () => {
     const { status, body: text } = adminFaultAnswer('too_slow')
     const message = 'The request did not arrive in time'
     expect([status, JSON.parse(String(text))]).toEqual([

@@ -54,7 +54,7 @@ type Sync = (
 ) => Promise<AudienceSyncOutcome>
 type Remove = (request: AudienceRemoveRequest) => Promise<AudienceRemoveOutcome>
 
-/** The audiences there are, and what the operations return. */
+/** The existing audiences and members, and what the operations return. */
 export interface KnownAudiences {
   readonly audiences?: readonly Audience[]
   readonly members?: readonly Member[]
@@ -88,7 +88,7 @@ export function recordedAudiences(known: KnownAudiences = {}) {
   return { operations, membersAsked, syncsAsked, removalsAsked }
 }
 
-/** All of a list. */
+/** Reads a list to its end. */
 export async function readWhole(list: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of list) chunks.push(chunk)

@@ -92,12 +92,12 @@ describe('POST /v1/regulations', () => {
 
   test.each<[name: string, code: string, body: Asked['body']]>([
     ['no body', 'invalid_request', undefined],
-    ['no JSON', 'invalid_json', '{"regulationType":'],
+    ['invalid JSON', 'invalid_json', '{"regulationType":'],
     ['no users', 'invalid_request', { regulationType: 'DELETE_ONLY' }],
-    ['another subject', 'invalid_request', { ...good, subjectType: 'OBJECT_ID' }],
+    ['an unknown type of subject', 'invalid_request', { ...good, subjectType: 'OBJECT_ID' }],
     ['too many users', 'invalid_request', { ...good, subjectIds: Array(5_001).fill('u') }],
     [
-      'very many things that are no users',
+      'a million numbers instead of users',
       'invalid_request',
       `{"regulationType":"DELETE_ONLY","subjectIds":[${'1,'.repeat(1_000_000)}1]}`,
     ],

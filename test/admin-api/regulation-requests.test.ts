@@ -29,23 +29,23 @@ test('a regulation can name 5000 users and some of the sources', () => {
 
 test.each<[name: string, body: unknown, message: string]>([
   [
-    'another type of subject',
+    'an unknown type of subject',
     { ...good, subjectType: 'OBJECT_ID' },
     'subjectType: Cannot use "OBJECT_ID": it must be USER_ID',
   ],
   [
-    'another type',
+    'an unknown type',
     { ...good, regulationType: 'DELETE' },
     `regulationType: Cannot use "DELETE": it must be one of ${regulationTypes.join(', ')}`,
   ],
   [
-    'nothing',
+    'missing fields',
     undefined,
     `regulationType: Cannot be left out: it must be one of ${regulationTypes.join(', ')}; ` +
       `subjectIds: Cannot be left out: it must be ${subjects}`,
   ],
   [
-    'a user',
+    'a user instead of a list',
     { ...good, subjectIds: 'u_1' },
     `subjectIds: Cannot use "u_1": it must be ${subjects}`,
   ],
@@ -60,7 +60,7 @@ test.each<[name: string, body: unknown, message: string]>([
     `subjectIds: Cannot use a list: it must be ${subjects}`,
   ],
   [
-    'many things that are no users',
+    'numbers instead of users',
     { ...good, subjectIds: Array.from({ length: 5_000 }, (_, index) => index) },
     `subjectIds: Cannot use 0: it must be ${subjects}`,
   ],
@@ -85,12 +85,12 @@ test.each<[name: string, body: unknown, message: string]>([
     `sources: Cannot use a list: it must be ${sources}`,
   ],
   [
-    'an unknown name',
+    'an unknown field',
     { ...good, source: 'website' },
     `source: Cannot use this name: it must be one of ${names}`,
   ],
   [
-    'a list',
+    'a list as the body',
     [good],
     'the body: Cannot use a list: it must be an object, such as ' +
       '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',

@@ -32,7 +32,7 @@ const notAsked = () => Promise.reject(new Error('Nobody asks this here'))
 const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove: notAsked }
 const regulations = { list: notAsked, find: notAsked, create: notAsked }
 
-/** An admin API on its own port; closes when the test ends. */
+/** Starts an admin API on its own port, until the test ends. */
 export async function startAdmin(settings: AdminSettings = {}) {
   const { samples = [], options = {}, clock = new ManualClock(nowMs), limits } = settings
   const store = new MemoryStore()
@@ -70,12 +70,12 @@ export async function startAdmin(settings: AdminSettings = {}) {
   return { url, port, store, metrics, infos, warnings }
 }
 
-/** Sends a request to an admin API. */
+/** A request to an admin API. */
 export interface Asked {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS' | 'PATCH'
   /** Headers besides the token. */
   readonly headers?: Readonly<Record<string, string>>
-  /** False sends no token. */
+  /** With false, the request has no token. */
   readonly hasToken?: boolean
   readonly body?: string | Buffer | object
 }

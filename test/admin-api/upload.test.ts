@@ -100,7 +100,7 @@ describe('a sync over HTTP', () => {
     expect(Math.max(...used) - used[0]!).toBeLessThan(inTransitMax + 8 * megabyte)
   })
 
-  test('may stop before the end of the list', async () => {
+  test('may end before it has read the whole list', async () => {
     const { url } = await startAudiences({
       sync: async (_request, upload) => {
         for await (const part of upload) if (part.length > 0) break
@@ -166,9 +166,9 @@ describe('a compressed list', () => {
   }
 
   test.each([
-    ['that does not say so', {}],
-    ['that says so', { 'content-encoding': 'gzip' }],
-    ['that says so in other words', { 'content-encoding': 'X-GZIP' }],
+    ['without Content-Encoding', {}],
+    ['with Content-Encoding', { 'content-encoding': 'gzip' }],
+    ['with the older name of gzip', { 'content-encoding': 'X-GZIP' }],
   ])('%s is read', async (_name, headers) => {
     const { url, lines, pieces } = await started()
     const answer = await ask(url + syncPath, { method: 'POST', body: compressed, headers })
@@ -200,7 +200,7 @@ const tooSlow = {
   message: 'The body did not arrive in time: no data for 30 s',
 }
 
-describe('a list that stalls', () => {
+describe('an upload that stalls', () => {
   test('is cut off, and refused if no record was sent', async () => {
     const clock = new WatchedClock(nowMs)
     const errors: unknown[] = []
@@ -253,7 +253,7 @@ describe('a list that stalls', () => {
     socket.destroy()
   })
 
-  test('has no time limit while bytes arrive', async () => {
+  test('is not cut off as long as a byte arrives before the limit', async () => {
     const clock = new WatchedClock(nowMs)
     const chunks = new Set<string>()
     const { port } = await startAudiences(
@@ -278,7 +278,7 @@ describe('a list that stalls', () => {
     expect(chunks.size).toBe(10)
   })
 
-  test('has no time limit while the sync is not reading', async () => {
+  test('is not cut off while the sync is not reading', async () => {
     const clock = new ManualClock(nowMs)
     const [began, goesOn] = [gate(), gate()]
     const { url } = await startAudiences(
@@ -300,7 +300,7 @@ describe('a list that stalls', () => {
     expect(await answer).toMatchObject({ status: 200 })
   })
 
-  test('can take longer than every deadline of the port', async () => {
+  test('can take longer than the deadlines for headers and requests', async () => {
     const limits = { headersTimeoutMs: 100, requestTimeoutMs: 200 }
     const sync: KnownAudiences['sync'] = async (_request, list) => {
       await readWhole(list)
@@ -310,7 +310,7 @@ describe('a list that stalls', () => {
     const socket = await dial(port)
     const answer = readAll(socket)
     socket.write(head('Content-Length: 2', 'Connection: close') + '1')
-    // Requests whose head misses its deadline, which proves that the time has passed.
+    // The heads of these requests miss their deadline, which proves that the time has passed.
     for (let turn = 0; turn < 4; turn++) {
       const other = await dial(port)
       other.write('GET / HTTP/1.1\r\n')
