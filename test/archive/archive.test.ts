@@ -65,7 +65,7 @@ describe('Archive', () => {
     }
   })
 
-  test('is on the disk before its events count as archived', async () => {
+  test('flushes its files to disk before their events count as archived', async () => {
     const file = await open(join(await temporaryFolder(), 'any'), 'w')
     onTestFinished(() => file.close())
     const sync = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, 'sync')
@@ -156,7 +156,7 @@ describe('Archive', () => {
     const day = '2026-01-02'
     const full = new Error('ENOSPC: no space left on device')
 
-    /** Writes what there is room for; the hook runs once that is written and before it fails. */
+    /** Writes as much as there is room for. If that is not everything, runs the hook and fails. */
     function filling(
       roomBytes: number[],
       afterwards: () => Promise<void> = async () => {},
@@ -174,7 +174,7 @@ describe('Archive', () => {
       (await rowsOf('website', day, runName)).map(({ messageId }) => messageId)
 
     test.each([0, 1, 12, 60])(
-      'continues after the last complete part, after %i bytes',
+      'continues after the last complete write if %i bytes of the next fit',
       async (room) => {
         const archive = new Archive(directory, startedAtMs, filling([Infinity, room, room]))
         await archive.append([event('m_1')])
@@ -198,7 +198,7 @@ describe('Archive', () => {
       expect(await readFile(join(directory, 'website', day, runName))).toEqual(whole)
     })
 
-    test('writes nothing after the partial write before that is removed', async () => {
+    test('writes nothing more until the partial write is removed', async () => {
       const path = join(directory, 'website', day, runName)
       const inTheWay = async () => {
         await rename(path, `${path}.aside`)
@@ -249,7 +249,7 @@ describe('Archive', () => {
     for (const append of given) await expect(append).rejects.toBe(reason)
     open()
     await last
-    // The first was being written.
+    // The first was already being written.
     expect(await rowsOf('website', '2026-01-02', runName)).toMatchObject([
       { messageId: 'm_1' },
       { messageId: 'm_3' },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { systemFileChanges, type FileChanges } from '../../src/archive/erase-from-file.ts'
 import { emptyMember, line, makeArchive, members, textOf } from './support.ts'
 
-/** Changes files up to a step, which is done by half where it can be; nothing is done after it. */
+/** Changes files like a process that dies at a step: half of the step is done if that is possible. */
 function dyingAt(step: number) {
   const steps: string[] = []
   async function change<Value>(
@@ -29,7 +29,7 @@ function dyingAt(step: number) {
       utimes: (atime: Date, mtime: Date) => change('utimes', () => handle.utimes(atime, mtime)),
       sync: () => change('sync', () => handle.sync()),
       close: async () => {
-        // The system closes the files of a process that is gone.
+        // The system closes the files of a dead process, too.
         await handle.close()
         await change('close', () => Promise.resolve())
       },
@@ -48,7 +48,7 @@ function dyingAt(step: number) {
 const whole = line('m_1', 'u_1') + line('m_2', 'u_2')
 const damage = Buffer.from('no gzip')
 
-/** A file to write anew, one that is damaged, and one to remove with its day. */
+/** A file to rewrite, a damaged file, and a file to remove with its day. */
 async function makeFiles() {
   const archive = await makeArchive()
   return {
@@ -62,7 +62,7 @@ async function makeFiles() {
   }
 }
 
-/** The steps of an erasure that nothing cuts off. */
+/** The steps of an uninterrupted erasure. */
 async function allSteps(): Promise<readonly string[]> {
   const { archive } = await makeFiles()
   const { files, steps } = dyingAt(Infinity)
@@ -70,8 +70,8 @@ async function allSteps(): Promise<readonly string[]> {
   return steps
 }
 
-describe('an interrupted erasure', () => {
-  test('has flushed the new file to disk before it replaces the old one', async () => {
+describe('an erasure', () => {
+  test('flushes the new file to disk before it replaces the old one', async () => {
     const steps = (await allSteps()).filter((step) => step !== 'write')
     const written = ['open', 'chmod', 'utimes', 'sync', 'close']
     const folder = ['open', 'sync', 'close']
@@ -83,7 +83,7 @@ describe('an interrupted erasure', () => {
     ])
   })
 
-  test('leaves each file old or new at any step, and the next erasure completes it', async () => {
+  test('interrupted at any step, leaves each file old or new, and the next erasure completes it', async () => {
     const { length: steps } = await allSteps()
     const ended = new Set<string>()
     for (let step = 1; step <= steps; step++) {

@@ -25,27 +25,27 @@ import { emptyMember, line, makeArchive, members, textOf, untilMs } from './supp
 describe('isAboutUsers', () => {
   const archived = { receivedAt: '2026-01-02T12:00:00.000Z' }
   test.each([
-    ['the user', { type: 'track', userId: 'u_1', archived }, true],
-    ['another', { type: 'track', userId: 'u_3', archived }, false],
-    ['nobody known', { type: 'track', anonymousId: 'u_1', archived }, false],
+    ['their userId', { type: 'track', userId: 'u_1', archived }, true],
+    ['a different userId', { type: 'track', userId: 'u_3', archived }, false],
+    ['an anonymousId that equals a userId', { type: 'track', anonymousId: 'u_1', archived }, false],
+    ['the userId of an alias', { type: 'alias', userId: 'u_1', previousId: 'a', archived }, true],
     [
-      'the id that an alias makes',
-      { type: 'alias', userId: 'u_1', previousId: 'a', archived },
-      true,
-    ],
-    [
-      'the id that an alias replaces',
+      'the previousId of an alias',
       { type: 'alias', userId: 'a', previousId: 'u_2', archived },
       true,
     ],
-    ['another previousId', { type: 'track', userId: 'a', previousId: 'u_2', archived }, false],
     [
-      'the user, afterwards',
+      'the previousId of a different type',
+      { type: 'track', userId: 'a', previousId: 'u_2', archived },
+      false,
+    ],
+    [
+      'their userId, accepted too late',
       { type: 'track', userId: 'u_1', archived: { receivedAt: '2026-01-02T12:00:00.001Z' } },
       false,
     ],
-    ['the user, some time', { type: 'track', userId: 'u_1', archived: {} }, false],
-  ])('recognises events about %s', (_, row, isAbout) => {
+    ['their userId, without a time', { type: 'track', userId: 'u_1', archived: {} }, false],
+  ])('recognises events about the users: %s', (_, row, isAbout) => {
     expect(isAboutUsers(['u_1', 'u_2'], untilMs)(row)).toBe(isAbout)
   })
 })
@@ -103,7 +103,7 @@ describe('eraseFromArchive', () => {
     expect(await archive.names()).toEqual(['2026-01-02', '2026-01-02/b.gz'])
   })
 
-  test('keeps files compressed or uncompressed', async () => {
+  test('does not compress an uncompressed file', async () => {
     const archive = await makeArchive()
     const path = await archive.put(
       '2026-01-02/rows.ndjson',
@@ -158,7 +158,7 @@ describe('eraseFromArchive', () => {
     expect(looks).toBeLessThan(lines.length)
   })
 
-  test('holds no more than one line of a file in memory', async () => {
+  test('reads a long line in pieces of about 1 MB', async () => {
     const archive = await makeArchive()
     const text = `${'x'.repeat(5_000_000)}\n${line('m_1', 'u_1')}`
     const path = await archive.put('2026-01-02/a.gz', members(text))

@@ -69,7 +69,7 @@ describe('an archive during writes', () => {
         event(`${ids[4]}`, 'u_1', { sourceId: 'app' }),
       )
       expected.push(`${ids[0]}`, `${ids[2]}`, `${ids[3]}`)
-      // What is written only after an erasure is not its concern.
+      // An erasure does not cover later writes.
       if (!isErasing) afterwards.add(ids[1])
     }
     for (let n = 0; n < 20; n++) await appendSome()
@@ -166,14 +166,14 @@ describe('an archive during writes', () => {
     await appended
   })
 
-  test('removes the rest of a failed write before it writes again', async () => {
+  test('removes a partial write before it writes again', async () => {
     const path: string[] = []
     let writes = 0
     const { append, eraseMeanwhile, read } = await makeWriter(async (file, bytes) => {
       if (++writes !== 2) return appendFile(file, bytes)
       await appendFile(file, bytes.subarray(0, 40))
       path.push(file)
-      // So that it cannot be taken away at once.
+      // So that the partial write cannot be removed at once.
       await rename(file, `${file}.aside`)
       await mkdir(file)
       throw new Error('ENOSPC: no space left on device')

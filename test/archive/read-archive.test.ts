@@ -56,7 +56,7 @@ describe('readArchive', () => {
     expect(await readAll()).toEqual({ ids: ['m_1', 'm_2'], problems: [] })
   })
 
-  test('reads events larger than any call', async () => {
+  test('reads events larger than any call, up to 1 MB', async () => {
     await put('b.ndjson', row('m_2', { properties: { text: 'x'.repeat(200_000) } }))
     await put('c.ndjson', row('m_3', { properties: { text: 'x'.repeat(2_000_000) } }))
     expect(await readAll()).toEqual({
@@ -67,7 +67,7 @@ describe('readArchive', () => {
 
   test('reports damage, and reads the rows before it and the other files', async () => {
     const ruined = await put('3.gz', Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7))
-    // All of the row is there, but not the end of its member.
+    // The row is complete, but its gzip member is not.
     const cut = await put('4.gz', gzipSync(row('m_2')).subarray(0, -9))
     await put('5.gz', gzipSync(row('m_3')))
     const { ids, problems } = await readAll()

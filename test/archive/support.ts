@@ -7,7 +7,7 @@ import { inflate } from '../../src/importer/index.ts'
 import type { JsonObject } from '../../src/model/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** The moment that what is to be erased was accepted before. */
+/** Erasures cover the events accepted up to this moment. */
 export const untilMs = Date.UTC(2026, 0, 2, 12)
 
 /** A line of an archive. */
@@ -16,12 +16,12 @@ export function line(messageId: string, userId: string, changes: JsonObject = {}
   return `${JSON.stringify({ messageId, type: 'track', userId, ...changes, archived })}\n`
 }
 
-/** Each text as a member of its own. */
+/** Compresses each text to a gzip member of its own. */
 export function members(...texts: readonly string[]): Buffer {
   return Buffer.concat(texts.map((text) => gzipSync(text)))
 }
 
-/** A member without text, longer than the compressed bytes that damage behind it makes unreadable. */
+/** A gzip member without text, longer than the 1 KiB that damage after it can make unreadable. */
 export function emptyMember(): Buffer {
   const [header, text] = [gzipSync('').subarray(0, 10), gzipSync('').subarray(10)]
   // Flag 8: a file name follows the header.
@@ -29,7 +29,7 @@ export function emptyMember(): Buffer {
   return Buffer.concat([header, Buffer.from(`${'n'.repeat(2_048)}\0`), text])
 }
 
-/** A folder with the archive of the source `website`, and ways to look at it. */
+/** Makes a folder for an archive of the source `website`, with functions to fill, read and erase it. */
 export async function makeArchive() {
   const directory = await temporaryFolder()
   const source = join(directory, 'website')
@@ -54,7 +54,7 @@ export async function makeArchive() {
         .map(({ parentPath, name }) => textOf(join(parentPath, name)))
       return (await Promise.all(texts)).join('')
     },
-    /** The messageIds that readers find, and what is wrong. */
+    /** The messageIds that readers find, and the problems that they report. */
     read: async () => {
       const ids: unknown[] = []
       const problems: string[] = []
@@ -64,7 +64,7 @@ export async function makeArchive() {
       }
       return { ids, problems }
     },
-    /** Erases a user, or several. */
+    /** Erases the user u_1, or the given users. */
     erase: (
       userIds: readonly string[] = ['u_1'],
       options: Partial<EraseFromArchiveOptions> = {},
