@@ -74,7 +74,7 @@ describe('the identifiers of a row', () => {
     expect(read({ email: 'e1' })).toBe('no_user_anon_id')
   })
 
-  it('are texts or numbers, and not too many', () => {
+  it('are texts or numbers, and make at most 100 members', () => {
     expect(read({ userId: true })).toBe('wrong_type')
     expect(read({ userId: ['u1', {}] })).toBe('wrong_type')
     expect(read({ userId: 'u1', email: {} })).toBe('wrong_type')

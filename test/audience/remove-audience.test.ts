@@ -38,7 +38,7 @@ async function setting(members: number): Promise<{
 const audience = { ...shoppers, createdAtMs: nowMs, syncedAtMs: nowMs }
 
 describe('the removal of an audience', () => {
-  it("sends every member's leave, and deletes the audience", async () => {
+  it('sends a call for every member that leaves, and deletes the audience', async () => {
     const { store, remove } = await setting(1_500)
     const { outcome, changes, progress } = await remove()
     expect(outcome).toEqual({ kind: 'removed', audience: { ...audience, members: 0 }, left: 1_500 })

@@ -16,7 +16,7 @@ import { readTable } from '../../src/importer/index.ts'
 import type { Destination } from '../../src/model/index.ts'
 import { createRuntime, ManualClock, type Runtime } from '../../src/runtime/index.ts'
 
-/** 2026-01-02T03:04:05.678Z, the time at which the clocks of these tests stand. */
+/** 2026-01-02T03:04:05.678Z, the time of the clocks in these tests, which stand still. */
 export const nowMs: number = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
 /** A destination of the source `website`. */
@@ -111,7 +111,7 @@ export async function sync(
   return { outcome, ...heard }
 }
 
-/** The name of a member in what a receiver stores. */
+/** The key of a member in `Endpoint.members` and in the map of `membersOf`. */
 export function nameOf(identity: {
   readonly userId?: string | null
   readonly anonymousId?: string | null
@@ -130,7 +130,7 @@ export interface SentCall {
   readonly context: { readonly personas: { readonly computation_key: string } }
 }
 
-/** Takes every waiting delivery and marks it as delivered. */
+/** Marks every waiting delivery as delivered, and returns their bodies. */
 export async function deliver(store: DeliveryStore): Promise<readonly string[]> {
   const share = {
     destinationId: 'crm',

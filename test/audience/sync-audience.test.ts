@@ -26,7 +26,7 @@ function setting(): { readonly store: MemoryStore; readonly options: SyncOptions
   return { store, options: syncOptions({ store: store.audiences, rows: rowsOf('') }) }
 }
 
-/** The waiting deliveries in short: the user and the traits. */
+/** Delivers everything that waits, and returns the user and the traits of each call. */
 async function sent(store: MemoryStore): Promise<readonly unknown[]> {
   return (await deliver(store)).map((body) => {
     const { userId, anonymousId, traits } = JSON.parse(body) as SentCall
@@ -150,7 +150,7 @@ describe('a sync', () => {
     expect([...(await membersOf(store.audiences, shoppers.key)).values()]).toEqual(['true', 'true'])
   })
 
-  it('rejects a row that contradicts an earlier one, once, and accepts a repetition', async () => {
+  it('rejects a row once if it contradicts an earlier one, and accepts a repetition', async () => {
     const { store, options } = setting()
     const list = 'id,email,value\nu1,a,1\nu1,a,1\nu1,a,2\nu2,a,2\n'
     const csv = await sync({ ...options, audience: revenue, list })
@@ -254,7 +254,7 @@ describe('an interrupted sync', () => {
     expect(await deliver(store)).toHaveLength(1_000)
   })
 
-  it('ends when it is aborted, also while it waits for more of the list', async () => {
+  it('ends when it is aborted, even while it waits for more of the list', async () => {
     const { options } = setting()
     const abort = new AbortController()
     const isWaiting = gate()

@@ -47,7 +47,7 @@ const list: fc.Arbitrary<List> = fc
     return members
   })
 
-/** Each identifier is a separate member; one with several leaves with the last of them. */
+/** Makes an identity: an anonymousId, a userId, or a userId with an email, in turn. */
 function identityOf(number: number): { userId?: string; anonymousId?: string; email?: string } {
   if (number % 3 === 0) return { anonymousId: `a${number}` }
   const userId = `u${number}`
