@@ -56,5 +56,5 @@ export function configurationOf(origin: string): object {
 
 /** The shortest retention; with a purge every minute, a row is gone after at most 2 minutes. */
 const kept = '1m'
-/** As long as untried deliveries are kept, so that those to dead endpoints are gone as soon. */
+/** As long as untried deliveries are kept, so that deliveries to dead endpoints expire just as soon. */
 const retryFor = '1m'
