@@ -15,12 +15,9 @@ describe('gravest', () => {
     [42, 0],
     [7, 42],
     [6, 42],
-  ])(
-    'is %i rather than %i: the code of a command that was run takes precedence over 5',
-    (first, second) => {
-      expect(gravest([second, first])).toBe(first)
-    },
-  )
+  ])('is %i rather than %i: the code of a command ranks below 6 and above 5', (first, second) => {
+    expect(gravest([second, first])).toBe(first)
+  })
 
   test('is 0 without codes', () => {
     expect(gravest([])).toBe(exitCodes.ok)

@@ -53,7 +53,7 @@ describe.each(['send', 'replay', 'explain', 'listen', 'run', 'expect', 'check'])
     const help = async (columns?: number): Promise<readonly string[]> =>
       (await run([command, '--help'], columns === undefined ? {} : { columns })).stdout.split('\n')
 
-    test('has one line for an option, below the name of its group', async () => {
+    test('has one line per option, below the name of its group', async () => {
       const lines = await help()
       const options = lines.filter((line) => /^ {2}(-\w, )?--/.test(line))
       const groups = lines.filter((line) => /^\S.*:$/.test(line))
@@ -72,14 +72,14 @@ describe.each(['send', 'replay', 'explain', 'listen', 'run', 'expect', 'check'])
   },
 )
 
-test('has examples with the name by which the program was called', async () => {
+test('help has examples with the name by which the program was called', async () => {
   const { stdout } = await run(['send', '--help'], { env: { npm_command: 'exec' } })
   expect(stdout).toContain('\n  npx evroute send track\n')
   const { stdout: all } = await run(['--help'], { env: { npm_command: 'exec' } })
   expect(all).toContain('Try `npx evroute demo`')
 })
 
-test('names every command once, in a group', async () => {
+test('help names every command once, in a group', async () => {
   const { stdout } = await run(['--help'])
   const names = [...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)
   expect(names).toContain('regulations')

@@ -6,7 +6,7 @@ import { run, start, type RunSettings } from '../support/io.ts'
 const escape = '\u001b['
 
 describe('main', () => {
-  test('shows help on stderr and ends with 2 without arguments', async () => {
+  test('without arguments, shows help on stderr and ends with 2', async () => {
     const { code, stdout, stderr } = await run([])
     expect(code).toBe(2)
     expect(stdout).toBe('')
@@ -138,13 +138,13 @@ describe('main', () => {
     [['replay'], 'Cannot run `npx evroute replay`: <file> is missing. Try `npx evroute replay '],
     [['send'], 'Try `npx evroute send track`, or `npx evroute send --file calls.ndjson`.'],
     [['replay', '--json'], '"hint":"Try `npx evroute replay '],
-  ])('suggests commands with npx if it started %j', async (argv, text) => {
+  ])('suggests commands with npx if npx started %j', async (argv, text) => {
     const { stderr } = await run(argv, { env: { npm_command: 'exec' } })
     expect(stderr).toContain(text)
     expect(stderr).not.toContain('`evroute')
   })
 
-  test('suggests commands with npx if it started the transfer', async () => {
+  test('suggests commands with npx if npx started the transfer', async () => {
     const argv = ['send', 'track', '--to', 'http://127.0.0.1:1/', '--clock', 'virtual']
     const { stderr } = await run(argv, { env: { npm_command: 'exec' } })
     expect(stderr).toContain('Is `npx evroute listen` running?')

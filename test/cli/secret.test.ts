@@ -28,7 +28,7 @@ test('the error of a secret names its flag', async () => {
   ])
 })
 
-test('the error of an empty secret does not suggest to leave out a required flag', async () => {
+test('the error of an empty secret does not suggest leaving out a required flag', async () => {
   const { code, stderr } = await run(['check', 'http://127.0.0.1:1/', '--secret', ''])
   expect([code, stderr]).toEqual([
     2,

@@ -18,7 +18,7 @@ const traitsOf = (endpoint: TestEndpoint): readonly unknown[] =>
   })
 
 describe('audience sync', () => {
-  test('sends a call for every member at first, and then for each change', async () => {
+  test('sends a call for every member the first time, and then one for each change', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     const first = await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\nu_2\n')])
@@ -70,7 +70,7 @@ describe('audience sync', () => {
     )
   })
 
-  test('shows in a dry run which members would change, without control characters, and sends nothing', async () => {
+  test('in a dry run, shows which members would change, without control characters, and sends nothing', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
@@ -98,7 +98,7 @@ describe('audience sync', () => {
   test.each([
     [[...shoppers, '-', '--dry-run'], '+ u_2\n+ u_3\n'],
     [['audience', 'remove', 'first_time_shopper', '--dry-run'], '- u_1\n'],
-  ])('%j prints no summary for a reader that left', async (argv, stdout) => {
+  ])('with %j, prints no summary if the reader left', async (argv, stdout) => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     const command = place.start(argv, { stdin: 'id\nu_2\nu_3\n' })
@@ -106,7 +106,7 @@ describe('audience sync', () => {
     expect(await command.ended).toMatchObject({ code: 0, stdout, stderr: '' })
   })
 
-  test('opens the store only for reading in a dry run, and creates none', async () => {
+  test('in a dry run, opens the store only for reading, and creates none', async () => {
     const endpoint = await TestEndpoint.start(503)
     const place = await placeFor(endpoint.url)
     const dry = () => place.run([...shoppers, '-', '--dry-run'], { stdin: 'id\nu_2\n' })

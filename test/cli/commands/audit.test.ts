@@ -156,7 +156,7 @@ describe('every command about a store', () => {
     },
   )
 
-  test.each(commands)('refuses a file that is not a store: %s %s', async (...argv) => {
+  test.each(commands)('refuses a store that cannot be used: %s %s', async (...argv) => {
     const folder = await temporaryFolder()
     const text = join(folder, 'text')
     await writeFile(text, 'no store, but a text that is longer than the header of one'.repeat(9))

@@ -38,12 +38,12 @@ describe('check', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
 
-  test('shows only the mistakes and the summary with --quiet', async () => {
+  test('with --quiet, shows only the mistakes and the summary', async () => {
     const { stdout } = await checked(await startHandler(reSerialising), '-q')
     expect(stdout).toMatch(/^\n✖ It verifies/)
   })
 
-  test('prints a correct handler for an incorrect one', async () => {
+  test('prints a correct handler if the handler is incorrect', async () => {
     const wrong = await checked(await startHandler(() => 200), '--language', 'python')
     expect(wrong.code).toBe(6)
     expect(wrong.stderr).toContain('def is_signed(raw_body, signature):')
@@ -51,7 +51,7 @@ describe('check', () => {
     expect(right).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('prints a correct handler alone, without a URL or a secret', async () => {
+  test('with only --language, prints a correct handler and checks none', async () => {
     const { code, stdout, stderr } = await run(['check', '--language', 'node'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^import .*createServer\(/s)
@@ -107,7 +107,7 @@ describe('check', () => {
     expect(kinds.sort()).toEqual(['["delete","a","string"]', '["page","a","string"]'])
   })
 
-  test('lists its cases without a URL or a secret', async () => {
+  test('lists its cases, and needs neither a URL nor a secret for that', async () => {
     const { code, stdout } = await run(['check', '--list'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^plain +taken {4}as evroute writes it\n/)

@@ -47,7 +47,7 @@ describe('config', () => {
     const columns = stdout
       .split('\n')
       .map((line) => line.search(/(default|file|env:TOKEN|@write-key)$/))
-    // Below the header.
+    // The column of sources is aligned in every row below the header.
     expect(new Set(columns.slice(1, -1)).size).toBe(1)
   })
 
@@ -117,7 +117,7 @@ describe('config', () => {
   })
 
   test.each([60, 40])(
-    'fits each row into a line of %i columns, and shortens nothing else',
+    'fits each row into a terminal of %i columns, and shortens nothing in a pipe',
     async (columns) => {
       const path = await written({ ...document, store: `sqlite:./${'long-'.repeat(20)}.db` })
       const argv = ['config', '--config', path]

@@ -27,7 +27,7 @@ describe('delete', () => {
     const shown = await place.run(['regulations', 'show', id.exec(stdout)![0]])
     expect(shown.code).toBe(0)
     expect(shown.stdout).toContain('Users        1: u_secret\n')
-    // Suppressed from now on.
+    // From now on, u_secret is suppressed.
     const again = await place.run(sync, { stdin: 'id\nu_secret\nu_2\n' })
     expect(again.stdout).toContain('1 unchanged (1 suppressed)')
   })
@@ -81,7 +81,7 @@ describe('delete', () => {
     expect(listed.stdout).toBe('')
   })
 
-  test('says after an interrupt how much is stored, and what a second run does', async () => {
+  test('after an interrupt, says how much is stored, and what a second run does', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const users = Array.from({ length: 50_000 }, (_, index) => `${index}\n`)
     const file = await place.file('left.csv', `id\n${users.join('')}`)
@@ -103,7 +103,7 @@ describe('delete', () => {
     expect((await place.run(lift)).stderr).not.toContain(note)
   })
 
-  test('refuses in a dry run a source that the service does not have', async () => {
+  test('in a dry run, refuses a source that the service does not have', async () => {
     const place = await placeFor('http://127.0.0.1:1/')
     const { api } = await serving(place)
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY', '--dry-run', ...api]
@@ -116,7 +116,7 @@ describe('delete', () => {
     })
   })
 
-  test('reports in a dry run how much it would do, and stores nothing', async () => {
+  test('in a dry run, reports how much it would do, and stores nothing', async () => {
     const sources = ['website', 'app'].map((name) => ({ id: name, writeKeys: [`wk_${name}`] }))
     const destination = {
       type: 'Webhooks',
@@ -231,7 +231,7 @@ test('a dry run of delete lists 100 rejected rows, and counts the others', async
   expect(stderr).toContain('... and 2 more rejected rows')
 })
 
-test('delete names the flag for a list whose column of ids has another name', async () => {
+test('delete names the flag for a list whose id column has a different name', async () => {
   const place = await placeFor('http://127.0.0.1:1/')
   const argv = ['delete', '--regulation', 'DELETE_ONLY', '--file', '-']
   const { code, stderr } = await place.run(argv, { stdin: 'customer\nu_1\n' })
@@ -242,7 +242,7 @@ test('delete names the flag for a list whose column of ids has another name', as
 })
 
 describe('regulations', () => {
-  test('lists and shows regulations, as text that fits and as records', async () => {
+  test('lists and shows regulations, as text that fits the terminal and as records', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_INTERNAL']
     const [made = ''] = id.exec((await place.run(argv)).stdout) ?? []

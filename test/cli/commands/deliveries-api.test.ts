@@ -233,7 +233,7 @@ describe('deliveries --api', () => {
 describe('the token', () => {
   const list = ['deliveries', '--json']
 
-  test('comes from the flag, a variable or a file, in this order', async () => {
+  test('comes from --token as text, variable or file, and only otherwise from EVROUTE_ADMIN_TOKEN', async () => {
     const { url } = await startAdmin({ samples: [failed] })
     const path = join(await temporaryFolder(), 'token')
     await writeFile(path, `${token}\n`)

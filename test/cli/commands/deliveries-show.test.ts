@@ -121,10 +121,10 @@ describe('deliveries show', () => {
     expect(await show(url, '999999999999999')).toMatchObject({ code: 2, stdout: '' })
   })
 
-  test('takes a messageId that looks like the id of a delivery', async () => {
+  test('accepts a messageId that looks like the id of a delivery, unless that delivery exists', async () => {
     const { url } = await storeWith({ messageId: 'crm/2' }, { messageId: 'crm/9', type: 'page' })
     expect((await show(url, 'crm/9')).stdout).toContain('PAGE crm/9')
-    // The id of a delivery comes first.
+    // The id of a delivery takes precedence.
     expect((await show(url, 'crm/2')).stdout).toContain('PAGE crm/9')
   })
 
@@ -163,7 +163,7 @@ describe('deliveries show', () => {
     expect((await show(url, 'crm/2')).stdout).toContain('its text is missing from the store\n')
   })
 
-  test('shortens answers on a terminal only', async () => {
+  test('shortens answers only on a terminal', async () => {
     const { url } = await storeWith({ ...failed, requests: [{ excerpt: 'x'.repeat(4_000) }] })
     expect((await show(url, 'crm/1')).stdout).toContain(`└ ${'x'.repeat(4_000)}\n`)
     const { stdout } = await show(url, 'crm/1', { isTTY: true, columns: 80 })

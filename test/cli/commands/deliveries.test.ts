@@ -160,7 +160,7 @@ describe('deliveries list', () => {
     expect(await idsOf(url)).toHaveLength(2)
   })
 
-  test('says that there are more than the limit, also after several pages', async () => {
+  test('says that there are more than the limit, even after several pages', async () => {
     const { url } = await storeOf(1_203, {})
     const fifty = await list(url, '--json')
     expect(fifty.records).toHaveLength(50)
@@ -308,7 +308,7 @@ describe('deliveries retry', () => {
     expect(Date.parse(records[1]?.['dueAt'] as string)).toBeGreaterThanOrEqual(nowMs)
   })
 
-  test('takes a messageId for all deliveries of an event', async () => {
+  test('accepts a messageId for all deliveries of an event', async () => {
     const { url } = await storeWith({ ...failed, destinationIds: ['crm', 'mail'] }, failed)
     const { code, records, stderr } = await retry(url, 'm_1', '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -338,7 +338,7 @@ describe('deliveries retry', () => {
     expect((await retry(url, '--user-id', 'u_1')).stdout).toBe('1,203 deliveries are due again\n')
   })
 
-  test('stops between two batches', async () => {
+  test('stops between two batches after a signal', async () => {
     const { url } = await storeOf(1_203, failed)
     const command = start(['deliveries', 'retry', '--all', '--json', '--store', url])
     command.stop('SIGINT')

@@ -152,7 +152,7 @@ describe('expect --api', () => {
     expect(receiver.counts.received).toBe(2)
   })
 
-  test('ends with 5 like with a capture, if the time ends or too many webhooks arrived', async () => {
+  test('ends with 5, as with a capture, if the time ends or too many webhooks arrived', async () => {
     const { url } = await startReceiver()
     await post(url, order)
     const argv = ['expect', 'properties.revenue:>20', 'type:track never', '--api', url]
@@ -236,7 +236,7 @@ describe('expect', () => {
     expect((await run(argv)).stderr).not.toContain('::error ')
   })
 
-  test('ends with 7 if a report cannot be written, but not for the summary of a job', async () => {
+  test('ends with 7 if a report cannot be written, but not if the summary of a job cannot', async () => {
     const folder = await temporaryFolder()
     await mkdir(join(folder, 'taken'))
     const argv = ['expect', 'type:track', '--in', await capture()]

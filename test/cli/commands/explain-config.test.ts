@@ -60,7 +60,7 @@ describe('explain --config', () => {
     expect(records.at(-1)).toMatchObject({ accepted: 1, routed: 1 })
   })
 
-  test('says so as text', async () => {
+  test('explains every destination as text', async () => {
     const { stdout } = await explain(['--source', 'app'])
     expect(stdout).toContain('TRACK m_1 → crm\n  would not be sent: the destination is not conn')
     expect(stdout).toContain('TRACK m_1 → mobile\n  would be sent: all destinations')

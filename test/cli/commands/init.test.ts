@@ -33,7 +33,7 @@ async function schemaOf(folder: string): Promise<unknown> {
 }
 
 describe('init', () => {
-  test('writes a configuration that works on this machine with secrets beside it', async () => {
+  test('writes a configuration that works on this machine, with its secrets beside it', async () => {
     const folder = await temporaryFolder()
     const { code, stderr } = await initIn(folder)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

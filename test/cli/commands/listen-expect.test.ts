@@ -23,7 +23,7 @@ async function listening(
 }
 
 describe('listen --expect', () => {
-  test('ends with 0 as soon as all of them are met', async () => {
+  test('ends with 0 as soon as all expectations are met', async () => {
     const { command, url } = await listening([
       '--expect',
       'event:"Order*"',
@@ -137,7 +137,7 @@ describe('listen --filter', () => {
   })
 })
 
-test('a running listener answers programs in other languages', async () => {
+test('expect --api checks the requests of a running listener', async () => {
   const { command, url } = await listening(['--json'])
   await post(url, order)
   expect(await run(['expect', 'event:"Order*"', '--api', url])).toMatchObject({ code: 0 })

@@ -119,7 +119,7 @@ describe('listen', () => {
     expect(lines[3]).toMatch(/#4 {4}@2 {2}TRACK .* - {2}\d+ms {2}injected empty$/)
   })
 
-  test('says on a narrow terminal only that it injected a fault', async () => {
+  test('on a narrow terminal, says only that it injected a fault', async () => {
     const { command, text } = await banner([], { columns: 80 })
     const [, url = ''] = /Listening {2}(\S+)/.exec(text) ?? []
     await post(`${url}/status/503`)
@@ -139,7 +139,7 @@ describe('listen --tls', () => {
     expect(existsSync(ready.ca!)).toBe(false)
   })
 
-  test('names that file, and the command that trusts it', async () => {
+  test('names the file of the certificate, and the command that trusts it', async () => {
     const { command, text } = await banner(['--tls', 'expired'])
     const [, path = ''] = /Authority {2}(\S+)\n/.exec(text) ?? []
     expect(existsSync(path)).toBe(true)
@@ -155,7 +155,7 @@ describe('listen --tls', () => {
     await command.ended
   })
 
-  test('ends with 7 if that file cannot be written', async () => {
+  test('ends with 7 if the file of the certificate cannot be written', async () => {
     const { TMPDIR } = process.env
     process.env['TMPDIR'] = '/nowhere'
     try {
@@ -177,7 +177,7 @@ describe('listen --scenario', () => {
       `Scenario   5xx-then-ok: ${rule}\n           Expected: ${expected.text}.`,
     )
     const [, url = ''] = /Listening {2}(\S+)/.exec(text) ?? []
-    // The suggested command shows the scenario.
+    // The suggested command demonstrates the scenario.
     const [, tried = ''] = /^ {2}evroute (.*)$/m.exec(text) ?? []
     expect(tried).toBe(`send track --to ${url} --retry-for 4h --clock virtual`)
     const { code, stderr: told } = await run([...tried.split(' '), '--json'])
@@ -186,7 +186,7 @@ describe('listen --scenario', () => {
     await command.ended
   })
 
-  test('opens as many endpoints as it needs', async () => {
+  test('opens as many endpoints as the scenario needs', async () => {
     const { command, ready } = await listening('--scenario', 'any-succeeds')
     expect(ready.urls).toHaveLength(5)
     command.stop()

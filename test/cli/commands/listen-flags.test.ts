@@ -31,7 +31,7 @@ describe('listen refuses at once', () => {
   })
 })
 
-test('names the request that a repeated one repeats', async () => {
+test('listen names the original of a repeated request', async () => {
   const command = start(['listen', '-p', '0', '--count', '3'])
   const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
   for (const messageId of ['m_1', 'm_2', 'm_1']) await post(url, { ...track, messageId })
@@ -44,7 +44,7 @@ test('names the request that a repeated one repeats', async () => {
   ])
 })
 
-test("records the target's answer", async () => {
+test("listen --forward-to records the target's answer", async () => {
   const target = await TestEndpoint.start({ status: 422, body: 'no such order' })
   const argv = ['listen', '-p', '0', '--json', '--count', '1', '--forward-to', target.url]
   const command = start(argv)

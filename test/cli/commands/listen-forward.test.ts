@@ -132,7 +132,7 @@ describe('listen --on-event', () => {
     expect(records.map(({ kind }) => kind)).toEqual(['ready', 'event', 'summary'])
   })
 
-  test('passes on what it prints to stderr, reports its failure, and still answers', async () => {
+  test('passes on what the program prints to stderr, reports its failure, and still answers', async () => {
     const path = await script('echo seen; exit 3')
     const { command, url } = await listening(['--count', '1', '--on-event', path])
     expect(await post(url)).toBe(200)
@@ -143,7 +143,7 @@ describe('listen --on-event', () => {
     })
   })
 
-  test('does not run for a web page, nor without a valid signature, unless it is allowed to', async () => {
+  test('runs the program neither for a web page nor without a valid signature, unless this is allowed', async () => {
     const path = await script('echo seen')
     const secret = 'not-a-real-secret'
     const argv = ['--count', '3', '--secret', secret, '--on-event', path]
@@ -163,7 +163,7 @@ describe('listen --on-event', () => {
     }
   })
 
-  test('says on the line of a request why it was not passed on', async () => {
+  test('says below the line of a request why it was not passed on', async () => {
     const path = await script('echo seen')
     const command = start(['listen', '-p', '0', '--count', '1', '--on-event', path])
     const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)

@@ -295,12 +295,12 @@ describe('listen', () => {
     await command.ended
   })
 
-  test('prints only the lines of requests with -q', async () => {
+  test('with -q, prints nothing when it starts and ends', async () => {
     const quiet = start(['listen', '-p', '0', '-q', '--timeout', '1ms'])
     expect(await quiet.ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
-  test('writes a line per request, and why it is wrong below it', async () => {
+  test('writes a line per request, and below it what is wrong', async () => {
     const { command, url } = await listening(['--secret', 'k'])
     await post(url, track, signBody(track, 'k'))
     await post(url, track)

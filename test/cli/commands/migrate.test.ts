@@ -56,7 +56,7 @@ describe('migrate', () => {
     expect(figures).toContainEqual({ what: 'deliveries', source: 6, target: 6 })
   })
 
-  test('only reports in a dry run what would move, as text and as records', async () => {
+  test('in a dry run, only reports what would move, as text and as records', async () => {
     const { from, to } = await newPlace()
     const { code, stdout, stderr } = await migrate(from, to, '--dry-run')
     expect(code).toBe(0)

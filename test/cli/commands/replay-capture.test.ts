@@ -86,7 +86,7 @@ describe('replay of a capture', () => {
     expect(records.at(-1)).toMatchObject({ read: 5, accepted: 5, routed: 5, delivered: 5 })
   })
 
-  test('rejects only the bad line, also before the first request', async () => {
+  test('rejects only the bad line, even before the first request', async () => {
     const file = await capture([{ body: track('m_1') }, { body: track('m_2') }])
     const captured = await readFile(file)
     const endpoint = await TestEndpoint.start()
@@ -128,7 +128,7 @@ describe('replay of a capture', () => {
     expect(records.at(-1)).toMatchObject({ read: 3, delivered: 2, failed: 1, pending: 0 })
   })
 
-  test('reads the output of `listen --json`, also compressed, and selects rows', async () => {
+  test('reads the compressed output of `listen --json`, and selects rows', async () => {
     const listening = start(['listen', '-p', '0', '--json', '--count', '3'])
     const { port } = await listening.stdout.record('ready')
     await post(port, track('m_1'))

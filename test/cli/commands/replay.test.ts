@@ -116,7 +116,7 @@ describe('replay', () => {
   })
 
   test.each([1_700_000_000, '1700000000', 'yesterday'])(
-    'rejects a row with the timestamp %j, also if it selects by time',
+    'rejects a row with the timestamp %j, even if it selects by time',
     async (timestamp) => {
       const rows = [call('m_1', '03', { timestamp }), call('m_2', '03')].join('\n')
       for (const flags of [[], ['--since', '2026-10-02'], ['--until', '2026-10-04']]) {

@@ -46,7 +46,7 @@ test('a dry run of many calls counts those that would be sent', async () => {
   expect(stderr).toMatch(/^3 read = 3 accepted · 3 accepted = 3 routed · 3 would be sent \(/)
 })
 
-describe('refuses at once', () => {
+describe('send refuses at once', () => {
   test.each([
     [['track', 'revenue:=1e999'], 'Cannot read the value of revenue: a number is too large'],
     [['track', 'a:=[{"b":-1e999}]'], 'Cannot read the value of a: a number is too large'],

@@ -24,7 +24,7 @@ async function fileOf(text: string): Promise<string> {
   return path
 }
 
-test('goes to the receiver of run, whose URL is in EVROUTE_URL', async () => {
+test('send goes to the receiver of run, whose URL is in EVROUTE_URL', async () => {
   const endpoint = await TestEndpoint.start()
   const env = { EVROUTE_URL: endpoint.url }
   expect(await run(['send', 'track'], { env })).toMatchObject({ code: 0 })
@@ -34,7 +34,7 @@ test('goes to the receiver of run, whose URL is in EVROUTE_URL', async () => {
 })
 
 test.each([[[]], [['-v']], [['--json']], [['--dry-run']], [['--dry-run', '--json']]])(
-  'shows no query of an endpoint with %j',
+  'send hides the query of an endpoint, with %j',
   async (flags) => {
     const endpoint = await TestEndpoint.start(404)
     const to = `${endpoint.url}?key=not-a-real-key`

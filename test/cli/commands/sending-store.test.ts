@@ -50,7 +50,7 @@ describe('--store', () => {
     })
   })
 
-  test('sends a row twice that a file contains twice, also on one line', async () => {
+  test('sends a row twice if a file contains it twice, even on one line', async () => {
     const endpoint = await TestEndpoint.start()
     await writeFile(file, `[${rows[0] ?? ''},${rows[0] ?? ''}]`)
     await run(replayTo(endpoint.url))

@@ -140,7 +140,7 @@ describe('verify', () => {
     })
   })
 
-  test('says that no known mistake explains it, and nothing if there is no signature', async () => {
+  test('says that no known mistake explains a wrong signature, and nothing about a missing or malformed one', async () => {
     expect((await verify(['--signature', 'f'.repeat(40)])).stderr).toBe(
       'No known mistake explains it. Compare the secret and the bytes on both sides.\n',
     )

@@ -84,7 +84,7 @@ describe('deliveryTable', () => {
     ])
   })
 
-  test('distinguishes deliveries to a destination with a long name at 80 and 50 columns', () => {
+  test('distinguishes deliveries to a destination with a long name at 80, 50 and 30 columns', () => {
     const destinationId = 'to-127.0.0.1-5005-a65053c5-and-a-name-that-is-long'
     const rows = [199_950, 199_951].map((id) => logged({ destinationId, id }))
     const tableAt = (columns: number) =>

@@ -61,7 +61,7 @@ describe('listDeliveries', () => {
     expect(new Set(stdout.records.map(({ id }) => id)).size).toBe(1_100)
   })
 
-  test('ends at once if the reader leaves while it waits for the reader', async () => {
+  test('ends at once if the reader that it waits for leaves', async () => {
     const stdout = new SlowStream()
     const { log, asked } = endless()
     const stop = new AbortController()

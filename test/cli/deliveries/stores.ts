@@ -15,7 +15,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { addAndLease } from '../../conformance/store-under-test.ts'
 
-/** The fields of a {@link Settlement} that a sample leaves out. */
+/** A {@link Settlement} without its delivery. */
 type End = Settlement extends infer Each
   ? Each extends Settlement
     ? Omit<Each, 'delivery'>
@@ -34,7 +34,7 @@ export interface Sample {
   readonly ageMs?: number
   /** How its lease ended; it still waits for its first attempt by default. */
   readonly end?: End
-  /** The body that was sent. */
+  /** The logged requests. By default, each is a first attempt that was answered with 503. */
   readonly requests?: readonly Partial<RequestRecord>[]
 }
 
@@ -141,7 +141,7 @@ function requestOf(
   }
 }
 
-/** Changes the file of a store without the store. */
+/** Runs SQL directly on the file of a store. */
 export async function falsify({ path }: SampleStore, sql: string): Promise<void> {
   const database = await openDatabase(path, 'write')
   database.exec(sql)

@@ -9,7 +9,7 @@ const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
 const [a, b] = ['https://example.com/a', 'https://example.com/b']
 const minute = 60_000
 
-/** A destination whose endpoints are probed at these times; null for one that is not down. */
+/** A destination whose endpoints are probed at these times. Null means that the endpoint is not down. */
 function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStatus {
   const endpoints = probeTimesMs.map((probeAtMs, index) => ({
     url: [a, b][index]!,
@@ -36,7 +36,7 @@ const disabled = {
 }
 const inTurn = { fields: {}, note: 'It is being sent, or is waiting for its turn.' }
 
-/** A wait for endpoints that are down, of which the first is probed at this time. */
+/** A wait for endpoints that are down. The first probe is at `untilMs`. */
 function parkedAt(untilMs: number, parked: string, ...urls: readonly string[]): Wait {
   return { fields: { parked: { urls, until: formatTimestamp(untilMs) } }, parked }
 }

@@ -25,7 +25,7 @@ test.each([
   },
   { columns: 60, line: /^#7 {4}TRACK {6}user_123456… {2}“Order.*… {2}- {2}503 {2}injected$/ },
   { columns: 40, line: /^#7 {4}TRACK {6}“Order Complet… {2}- {2}503$/ },
-])('has the columns for which $columns have room', ({ columns, line }) => {
+])('a line of $columns columns leaves out what does not fit', ({ columns, line }) => {
   expect(lineIn(columns)).toMatch(line)
   expect(columnsOf(lineIn(columns))).toBeLessThanOrEqual(columns)
 })

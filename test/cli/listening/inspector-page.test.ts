@@ -13,7 +13,7 @@ test.each([
   expect(inspectorUrl(url)).toBe(page)
 })
 
-test('other machines get a link with the token, also if the receiver listens on all addresses', () => {
+test('other machines get a link with the token, even if the receiver listens on all addresses', () => {
   const link = 'http://192.0.2.1:4100/_evroute/?token=abc'
   expect(inspectorUrl('http://192.0.2.1:4100', 'abc')).toBe(link)
   expect(networkPageUrl('http://192.0.2.1:4100', 'abc')).toBe(link)

@@ -60,7 +60,7 @@ describe('EventProgram', () => {
     expect(output.text).toBe('')
   })
 
-  test('passes output on', async () => {
+  test('passes on the output of a program', async () => {
     const { hook, output } = node('console.log("seen"); console.error("and said")')
     hook.run(1, '{}\n')
     await hook.close(never)
@@ -75,7 +75,7 @@ describe('EventProgram', () => {
       code: 'process.kill(process.pid, "SIGKILL")',
       said: 'was ended by SIGKILL (event #7)\n',
     },
-  ])('reports that it ended with $how, and continues', async ({ code, said }) => {
+  ])('reports that a program ended with $how, and continues', async ({ code, said }) => {
     const { hook, output } = node(code)
     hook.run(7, '{}\n')
     hook.run(8, '{}\n')
@@ -152,7 +152,7 @@ describe('EventProgram', () => {
     const { stay, sockets, reported } = await reception()
     const folder = await temporaryFolder()
     const script = join(folder, 'hook.sh')
-    // Both ignore SIGTERM; one is the child of the other.
+    // The script and its child both ignore SIGTERM.
     const code = `process.on('SIGTERM', () => {}); ${stay}`
     await writeFile(script, `trap '' TERM\n"$1" -e "$2" &\nwait\nwait\n`)
     const { hook, output } = eventProgram('sh', [script, process.execPath, code])

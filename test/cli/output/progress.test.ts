@@ -28,7 +28,7 @@ test('the progress never exceeds 100 %', () => {
   expect(progressText(ended)).toBe('1,204 of 1,204 (100%) · 301/s')
 })
 
-test('the progress is a line per minute if stderr is not a terminal, also with --quiet', () => {
+test('the progress is a line per minute if stderr is not a terminal, even with --quiet', () => {
   const stderr = new CapturedStream()
   const stop = new AbortController().signal
   const io = { stdin: process.stdin, stdout: stderr, stderr, env: {}, stop, interrupted: stop }

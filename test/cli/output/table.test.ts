@@ -22,7 +22,7 @@ const linesAt = (columns: number | undefined): readonly string[] =>
   textTable(rows, tableColumns, { style: plainStyle, columns }).split('\n')
 
 describe('textTable', () => {
-  test('is as wide as its texts if lines may have any length, without control characters', () => {
+  test('has no control characters, and is as wide as its texts if lines may have any length', () => {
     expect(linesAt(undefined)).toEqual([
       'key                    count  name',
       'first_time_shopper         7  First-Time Shopper',

@@ -82,7 +82,7 @@ describe('the observations of a scenario', () => {
     expect(judgeScenario(scenario, { ...observed, ...change })).toEqual([complaint])
   })
 
-  test('need not be in the log unless it is a timeout', () => {
+  test('need a line in the log only for a timeout', () => {
     const failed = { ...observed, requests: [request({ ...timeout, error: 'status_503' })] }
     expect(
       judgeScenario(
@@ -92,7 +92,7 @@ describe('the observations of a scenario', () => {
     ).toEqual([])
   })
 
-  test('take no time without requests', () => {
+  test('span no time without requests', () => {
     expect(spanMs([])).toBe(0)
   })
 })

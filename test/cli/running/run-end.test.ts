@@ -29,7 +29,7 @@ describe('a delivery that is pending at the end of a run', () => {
     expect(code).toBe(0)
   })
 
-  test('takes no time with --clock virtual', async () => {
+  test('is retried in no time with --clock virtual', async () => {
     const argv = ['--serve', '--respond', '503x4,200', '--clock', 'virtual']
     const expected = ['--expect', 'type:track x5']
     const { code, stderr } = await runModule([...argv, ...expected], program)
@@ -37,23 +37,23 @@ describe('a delivery that is pending at the end of a run', () => {
     expect(code).toBe(0)
   })
 
-  test('expires in no time if every try fails', async () => {
+  test('expires in no time with --clock virtual if every try fails', async () => {
     const { code } = await runModule([...flags, '--clock', 'virtual', '--timeout', '60s'], program)
     expect(code).toBe(0)
   })
 })
 
-describe('a command that fails', () => {
+describe('the exit of a command', () => {
   test.each([
     ['process.exit(7)', 7, 'The command ended with 7\n'],
     ["process.kill(process.pid, 'SIGKILL')", 137, 'The command ended with 137 (SIGKILL)\n'],
-  ])('is named as the reason: %s', async (program, expected, line) => {
+  ])('is named as the reason for a failure: %s', async (program, expected, line) => {
     const { code, stderr } = await runModule(['--expect', 'type:track'], program)
     expect(code).toBe(expected)
     expect(stderr.endsWith(line)).toBe(true)
   })
 
-  test('is not named after a success', async () => {
+  test('is not mentioned after a success', async () => {
     const { stderr } = await runModule([], '')
     expect(stderr).not.toContain('The command ended')
   })

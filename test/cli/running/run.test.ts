@@ -85,7 +85,7 @@ describe('run', () => {
 })
 
 describe('the environment of a command', () => {
-  test('gets the URL for webhooks and the secret', async () => {
+  test('has the URL for webhooks and the secret', async () => {
     const expected = 'type:track event:Paid sig:valid x1'
     const { code, stderr } = await runModule(
       ['--expect', expected],
@@ -114,12 +114,12 @@ describe('the environment of a command', () => {
     ['EVROUTE_WRITE_KEY', 'wk_other'],
     ['EVROUTE_STORE', 'sqlite:other.db'],
     ['EVROUTE_ADMIN_TOKEN', 'not-a-real-token'],
-  ])('does not see %s of a different service', async (name, value) => {
+  ])('does not have %s of a different service', async (name, value) => {
     const program = `process.exitCode = process.env.${name} === undefined ? 0 : 1`
     expect(await runModule([], program, { env: { [name]: value } })).toMatchObject({ code: 0 })
   })
 
-  test('can ask the receiver for its requests', async () => {
+  test('lets the command ask the receiver for its requests', async () => {
     const program = `${sendSigned}
       await send({ event: 'Paid' })
       const answer = await fetch(process.env.EVROUTE_URL + '/_evroute/events')
@@ -159,7 +159,7 @@ describe('the environment of a command', () => {
 })
 
 describe('an expectation of run', () => {
-  test('is awaited until the service has delivered everything that it accepted', async () => {
+  test('is not needed for run to wait until the service has delivered everything that it accepted', async () => {
     const program = `
       const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY: writeKey } = process.env
       const call = { type: 'track', userId: 'u_1', event: 'Paid' }
@@ -221,7 +221,7 @@ describe('an expectation of run', () => {
     const path = join(await temporaryFolder(), 'capture.ndjson')
     const flags = ['--expect', 'type:track never', '--timeout', '10m', '--save', path]
     expect(await run(whileDelayed(flags, '400ms'))).toMatchObject({ code: 5 })
-    // The answer is not cut short either.
+    // The delayed answer is not cut short.
     const { ms } = JSON.parse(await readFile(path, 'utf8')) as { ms: number }
     expect(ms).toBeGreaterThan(390)
   })
@@ -270,7 +270,7 @@ describe('the output of run', () => {
     ])
   })
 
-  test('ends with 7 if that file cannot be written', async () => {
+  test('that cannot be saved ends the run with 7', async () => {
     const path = join(await temporaryFolder(), 'none', 'capture.ndjson')
     expect(await runModule(['--save', path], paid)).toMatchObject({ code: 7 })
   })
@@ -278,7 +278,7 @@ describe('the output of run', () => {
   test.each([
     ['cannot start', ['--', './there-is-no-such-program'], 2],
     ['cannot be recorded', ['--save', '/dev/null/capture', '--', process.execPath, '-v'], 7],
-  ])('has a report that says so if it %s', async (_, argv, end) => {
+  ])('has a report that says so if the run %s', async (_, argv, end) => {
     const path = join(await temporaryFolder(), 'report.xml')
     const { code } = await run(['run', '--report', `junit=${path}`, ...argv])
     expect(code).toBe(end)
@@ -287,7 +287,7 @@ describe('the output of run', () => {
     expect(report).toContain('it did not end')
   })
 
-  test('does not begin if its report cannot be written', async () => {
+  test('whose report cannot be written keeps the command from starting', async () => {
     const path = join(await temporaryFolder(), 'none', 'report.xml')
     const { code, stderr } = await runModule(['--report', `junit=${path}`], 'process.exitCode = 3')
     expect(code).toBe(7)
@@ -296,7 +296,7 @@ describe('the output of run', () => {
 })
 
 describe('the end of a run', () => {
-  /** Tells the witness that it runs, and runs until it is ended or the test is over. */
+  /** Reports to the witness that it runs, then runs until it is killed or the test ends. */
   const goOn = 'fetch(process.env.WITNESS).catch(() => undefined).finally(() => process.exit())'
 
   test.each([

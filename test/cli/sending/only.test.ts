@@ -79,7 +79,7 @@ test('rows of a capture match by the bodies of their webhooks', async () => {
   expect(dry.records.at(-1)).toMatchObject({ accepted: 2, routed: 1, filtered: 1 })
 })
 
-test('says why the only call was left out', async () => {
+test('send says why its only call was left out', async () => {
   const { code, stderr } = await run(['send', 'track', '--event', 'E', '--only', 'type:page'])
   expect(code).toBe(0)
   expect(stderr).toContain('track "E" was filtered out: type is track, the filter wants page')

@@ -41,7 +41,7 @@ describe('Pace', () => {
     expect(clock.nowMs()).toBeLessThan(10_010)
   })
 
-  test('makes up for 100 ms at most', async () => {
+  test('makes up for a delay of at most 100 ms', async () => {
     const clock = new LateClock(0)
     const pace = new Pace(clock, 100)
     await pace.turn(signal)

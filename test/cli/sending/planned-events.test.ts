@@ -18,7 +18,7 @@ test('counts events that would be sent, filtered events and duplicates', () => {
   expect(events.ledger).toMatchObject({ ...counted, deliveries: 0, pending: 0 })
 })
 
-test('forgets the oldest messageId beyond the number that a store in memory remembers', () => {
+test('forgets the oldest messageId at the same limit as the in-memory store', () => {
   const events = new PlannedEvents()
   events.add(Array.from({ length: 100_001 }, (_, index) => event(`m_${index}`)))
   expect(events.add([event('m_0'), event('m_100000')])).toEqual(['filtered', 'duplicate'])

@@ -72,7 +72,7 @@ describe('JSON records', () => {
 })
 
 describe('text', () => {
-  test('reports a failed request on stderr, and once that it is retried', async () => {
+  test('reports failed requests on stderr, and says once for how long it retries', async () => {
     const url = await unreachableUrl()
     const argv = ['send', 'track', '--to', url, '--clock', 'virtual', '--retry-for', '20s']
     const { code, stdout, stderr } = await run(argv)
@@ -89,7 +89,7 @@ describe('text', () => {
     )
   })
 
-  test('announces no retry that jitter may move out of the window', async () => {
+  test('announces a retry with a condition if jitter may move it out of the window', async () => {
     const to = await unreachableUrl()
     const argv = ['send', 'track', '--to', to, '--clock', 'virtual', '--retry-for', '10s']
     const { stderr } = await run(argv)
@@ -118,7 +118,7 @@ describe('text', () => {
     const endpoint = await TestEndpoint.start(404)
     const fail = (count: number) =>
       run(['send', 'track', '--count', String(count), '--to', endpoint.url])
-    // Each has a line for its request and one for its delivery.
+    // Each call has a line for its request and one for its delivery.
     const some = await fail(12)
     expect(some.stderr.match(/answered 404/g)).toHaveLength(20)
     expect(some.stderr).toContain('\n... and 4 more lines; --json lists all of them\n12 read')
@@ -162,7 +162,7 @@ describe('text', () => {
     expect(planned.stdout).toContain('TRACK m 1\n')
   })
 
-  test('warns about guesses, unless quiet', async () => {
+  test('warns about numbers that may have been rounded, except with --quiet and --json', async () => {
     const endpoint = await TestEndpoint.start()
     const argv = ['send', '-f', '-', '--to', endpoint.url]
     const stdin = call({ properties: { order: 2 ** 60 }, messageId: 'm_1' })
@@ -172,7 +172,7 @@ describe('text', () => {
     expect((await run([...argv, '--json'], { stdin })).stderr).toBe('')
   })
 
-  test('explains a timeout once', async () => {
+  test('says that a timeout means no answer in time', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const argv = ['send', 'track', '--timeout', '1ms', '--retry-for', '0s', '--to', endpoint.url]
     const { code, stderr } = await run(argv)
@@ -185,7 +185,7 @@ describe('text', () => {
 })
 
 describe('a slow reader of stdout', () => {
-  test('is waited for, also if it catches up before the wait begins', async () => {
+  test('is waited for, even if it catches up before the wait begins', async () => {
     class EagerStream extends CapturedStream {
       override write(text: string): boolean {
         super.write(text)

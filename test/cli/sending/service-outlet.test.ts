@@ -208,7 +208,7 @@ describe('--endpoint', () => {
     expect(service.requests).toHaveLength(4)
   })
 
-  test('leaves calls pending that are not acknowledged when it is stopped', async () => {
+  test('when stopped, leaves unacknowledged calls pending', async () => {
     const service = await TestEndpoint.start('hang')
     const argv = ['send', 'track', '--endpoint', service.url, '--write-key', 'wk_example']
     const command = start(argv)

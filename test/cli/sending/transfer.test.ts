@@ -60,7 +60,7 @@ describe('a transfer that is stopped', () => {
     expect(stderr).toMatch(/^Interrupted: ([\d,]+) of \1 deliveries pending\n$/)
   })
 
-  test('does not wait for a service either if the clock is virtual', async () => {
+  test('with the virtual clock, does not wait for a silent service', async () => {
     const service = await TestEndpoint.start('hang')
     const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
     const command = start([...argv, '--write-key', 'wk_example', '--count', '30', '--json'])

@@ -60,7 +60,7 @@ test('a watch that has ended neither looks nor reports', async () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'a file is not changed while this process lacks descriptors to read it',
+  'a file that cannot be read for lack of descriptors counts as unchanged',
   async () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     await writeFile(path, 'one')

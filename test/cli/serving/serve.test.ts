@@ -81,7 +81,7 @@ describe('serve', () => {
   })
 
   test.each([[[]], [['--json']]])(
-    'says the same to a program with %j, all in JSON',
+    'logs its addresses and its end in JSON for a program, with %j',
     async (flags) => {
       const { path, store } = await configured()
       const command = start(['serve', '--config', path, '--grace', '2s', ...flags])
@@ -134,7 +134,7 @@ describe('serve', () => {
     })
   })
 
-  test('logs an intended change as information', async () => {
+  test('logs a change of its configuration as information', async () => {
     const { path, document } = await configured()
     const command = start(['serve', '--config', path, '--json'])
     await command.stdout.record('ready')

@@ -172,7 +172,7 @@ describe('a running service', () => {
   })
 })
 
-describe('a service that misbehaves', () => {
+describe('the answer of a service', () => {
   const sync = (url: string) =>
     run([...shoppers, '--api', url, '--token', token], { stdin: 'id\nu_1\n' })
 
@@ -182,7 +182,7 @@ describe('a service that misbehaves', () => {
     { status: 401, code: 'unauthorized', ends: 2, told: 'does not accept the token' },
     { status: 503, code: 'store_unavailable', ends: 7, told: 'See the log of the service' },
   ])(
-    'refuses with $status $code before it has read everything',
+    'with $status $code before the list is read ends the command with $ends',
     async ({ status, code, ends, told }) => {
       const url = await serverThat((_request, response) => {
         response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
@@ -205,7 +205,7 @@ describe('a service that misbehaves', () => {
       told: 'does not answer as the admin API of this version of evroute',
     },
     { body: 'hello', ends: 2, told: 'does not answer as the admin API of this version of evroute' },
-  ])('that answers $body ends with $ends', async ({ body, ends, told }) => {
+  ])('of $body ends the command with $ends', async ({ body, ends, told }) => {
     const url = await serverThat((request, response) => {
       request.resume().on('end', () => response.writeHead(200).end(body))
     })
@@ -214,7 +214,7 @@ describe('a service that misbehaves', () => {
     expect(ended.stderr).toContain(told)
   })
 
-  test('reports how many of its members it has compared in a dry run', async () => {
+  test('in a dry run reports how many members have been compared', async () => {
     const url = await serverThat((request, response) => {
       const told = [{ kind: 'comparing', members: 200_000 }, last('synced')]
       request.resume().on('end', () => response.writeHead(200).end(lines(...told)))
@@ -238,7 +238,7 @@ describe('a service that misbehaves', () => {
     expect([outcome.kind, compared]).toEqual(['synced', [200_000]])
   })
 
-  test('closes the connection', async () => {
+  test('that is cut off ends the command with 7', async () => {
     const url = await serverThat((request, response) => {
       response.write(lines({ kind: 'progress', ...counts }), () => request.socket.destroy())
     })
@@ -248,7 +248,7 @@ describe('a service that misbehaves', () => {
     expect(await sync((await unreachableUrl()).replace('/hook', ''))).toMatchObject({ code: 7 })
   })
 
-  test('ends a sync early, or supersedes it, ends it with 7', async () => {
+  test('that a sync ended early or was superseded ends the command with 7', async () => {
     for (const outcome of ['superseded', 'ended']) {
       const url = await serverThat((request, response) => {
         const told = lines(last(outcome))
@@ -278,7 +278,7 @@ describe('a list that is sent to a service', () => {
     return { url, end, begun }
   }
 
-  test('is cut off when the command is to end, so that it does not count as complete', async () => {
+  test('is cut off when the command is stopped, so that it does not count as complete', async () => {
     const { url, end, begun } = await reader()
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('id\nu_1\n')
@@ -309,7 +309,7 @@ describe('a list that is sent to a service', () => {
     expect(await end).toBe('cut')
   })
 
-  test('may be larger than the memory limit', async () => {
+  test('is sent completely, even if it has several megabytes', async () => {
     let bytes = 0
     const url = await serverThat((request, response) => {
       request.on('data', (chunk: Buffer) => (bytes += chunk.length))

@@ -102,7 +102,7 @@ describe('a store in PostgreSQL', () => {
     const store = await newUrl()
     const command = begin([...sendTo(endpoint.url), '--store', store])
     await endpoint.received(1)
-    // Other processes that send to the same endpoint leave room for it.
+    // It is registered, so other processes that send to the same endpoint leave room for it.
     const schema = schemaOf(store)
     const { rowCount } = await admin.query(`SELECT FROM ${schema}.evroute_live_processes`)
     expect(rowCount).toBe(1)
@@ -237,7 +237,7 @@ describe('a store that cannot be opened', () => {
   ]
 
   test.each(wrong)(
-    'for %s is reported by every command',
+    'because of %s is reported by every command',
     async (_name, urlOf, { code, message }) => {
       const store = await urlOf()
       const path = join(await temporaryFolder(), 'evroute.config.json')
@@ -256,7 +256,7 @@ describe('a store that cannot be opened', () => {
     },
   )
 
-  test('for an empty reference is reported', async () => {
+  test('because of a missing variable or file is reported', async () => {
     expect(await run(['deliveries', '--store', 'env:STORE'])).toMatchObject({
       code: 2,
       stderr:

@@ -30,7 +30,7 @@ describe('the bottom line', () => {
     expect(written()).toBe('h')
   })
 
-  test('is drawn at most ten times a second, also during endless output', async () => {
+  test('is drawn at most ten times a second, even during endless output', async () => {
     const { above, clock, written } = openLine()
     written()
     for (let line = 0; line < 100; line++) {

@@ -259,7 +259,7 @@ describe('saving', () => {
     ])
   })
 
-  test('says that --save already has the request, or why it failed', async () => {
+  test('says that --save already has the request', async () => {
     const { arrive, terminal, stream, open } = onScreen({ save: 'all.ndjson' })
     open()
     arrive(ping)
@@ -268,7 +268,7 @@ describe('saving', () => {
   })
 })
 
-describe('without keys', () => {
+describe('without keys, output is written unchanged', () => {
   test.each([{ input: false }, { json: true }, { quiet: true }])('%j', async (changes) => {
     const { screen, shown, arrive, terminal, stream, open } = onScreen({
       filter: parseMatch('type:page'),

@@ -203,7 +203,7 @@ describe('filtering', () => {
     expect(afterArrival(afterArrival(state, ping), page)).toMatchObject({ arrived: 2, last: ping })
   })
 
-  test('keys no longer act on requests that it hides', () => {
+  test('keys no longer act on hidden requests', () => {
     kept = [ping, page]
     const before = kept.reduce(afterArrival, start)
     const picked = press(up, before).state
@@ -240,7 +240,7 @@ describe('filtering', () => {
     expect(told(effects)).toBe('All requests are shown.')
   })
 
-  test('letters are text, also if they are pasted', () => {
+  test('letters are text, even if they are pasted', () => {
     const { state } = stepKeys(press('/').state, keysOf('event:"quick push"'), kept)
     expect(press('\r', state).state.filter?.text).toBe('event:"quick push"')
   })
