@@ -43,7 +43,7 @@ describe('CallLedger before closing', () => {
     expect(ledger.kept).toEqual([])
   })
 
-  test('keeps the newest 16 MB, and all that fail later', () => {
+  test('keeps the newest 16 MB by default, and everything that fails once closing has begun', () => {
     const ledger = new FailingLedger({ callsMax: 1_000 })
     const json = JSON.stringify('x'.repeat(32_000))
     for (let number = 1; number <= 600; number++) ledger.fail(number, json)

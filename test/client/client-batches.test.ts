@@ -68,7 +68,7 @@ describe('Client batches', () => {
     expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20, 5])
   })
 
-  test('are limited in bytes also after joining', async () => {
+  test('stay within the limit of bytes when they are joined', async () => {
     const { client, transport } = clientOver(undefined, { batchMax: 250 })
     const traits = { text: 'ä🎈xx'.repeat(700) }
     for (let number = 0; number < 200; number++) client.identify({ userId: 'u', traits })
@@ -79,7 +79,7 @@ describe('Client batches', () => {
     expect(largest).toBeLessThanOrEqual(limits.batchBytesMax)
   })
 
-  test('contain exactly 500,000 bytes of JSON at most', async () => {
+  test('hold exactly 500,000 bytes of JSON, but not one more', async () => {
     const batchesWith = async (lastText: string) => {
       const { client, transport } = clientOver(undefined, { flushAt: 2_500 })
       const text = 'ä🎈xx'.repeat(4_000)

@@ -82,7 +82,7 @@ describe('Client calls', () => {
     ])
   })
 
-  test('are refused by a disabled client', async () => {
+  test('are ignored by a disabled client', async () => {
     const { client, transport } = clientOver(undefined, { disabled: true })
     expect(client.identify({ userId: 'user-1' })).toEqual({ status: 'disabled' })
     // @ts-expect-error: a call without any id compiles in JavaScript only

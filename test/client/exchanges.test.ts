@@ -15,7 +15,7 @@ test('concurrent exchanges have a signal each', async () => {
   expect(await Promise.all(outcomes)).toEqual([accepted, accepted])
 })
 
-test('a signal is reused by successive exchanges, but not for ever', async () => {
+test('a signal is reused by 100 successive exchanges', async () => {
   const transport = new ScriptedTransport()
   const exchanges = new Exchanges(transport)
   for (let count = 0; count < 101; count++) await exchanges.send(batch)
@@ -36,7 +36,7 @@ test('an exchange after abort() never gets an aborted signal', async () => {
   expect(transport.signals.map(({ aborted }) => aborted)).toEqual([true, false])
 })
 
-test('a transport that throws at once loses only this exchange', async () => {
+test('an exchange whose transport throws at once frees its signal', async () => {
   const controllers: WeakRef<AbortSignal>[] = []
   const exchanges = new Exchanges({
     send: (_, signal) => {

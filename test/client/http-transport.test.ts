@@ -57,7 +57,7 @@ describe('createHttpTransport', () => {
     })
   })
 
-  test("connects with the options of Node's global agent, such as authorities", async () => {
+  test("connects with the options of Node's global agent, such as certificate authorities", async () => {
     const certificate = await makeCertificate()
     const { url } = await TestEndpoint.start(200, certificate)
     expect(await send(transportTo(url))).toMatchObject({ kind: 'retry' })

@@ -6,7 +6,10 @@ import { encodedCall } from './support.ts'
 
 const limits = { callsMax: 4, bytesMax: 1_000 }
 
-/** A line with two batches in flight, and the batches it started, as the ids of their calls: `bc`. */
+/**
+ * A line that allows two batches in flight. `started` returns each batch as the ids of its calls, such as
+ * `bc`.
+ */
 function lineOfTwo() {
   const line = new Line(2)
   const begun: string[] = []

@@ -20,7 +20,7 @@ function sent(value: unknown, type?: CallType): unknown {
 describe('prepareCall of an imported row', () => {
   const row = { type: 'track', userId: 'user-1', event: 'E' }
 
-  test('keeps the time under the field that other clients use', () => {
+  test('keeps originalTimestamp, which other clients send instead of timestamp', () => {
     const originalTimestamp = '2025-12-24T18:00:00.000Z'
     const call = sent({ ...row, originalTimestamp })
     expect(call).toMatchObject({ originalTimestamp })

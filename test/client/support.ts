@@ -25,7 +25,7 @@ export function manualRuntime(replacements: Partial<Runtime> = {}): Runtime & {
   return { ...createRuntime(parts), clock }
 }
 
-/** A call of this length in bytes, for tests that do not depend on its content. */
+/** A serialised call. By default, its JSON contains only the messageId. */
 export function encodedCall(messageId: string, json = `{"messageId":"${messageId}"}`): EncodedCall {
   return { messageId, type: 'track', json, bytes: Buffer.byteLength(json) }
 }

@@ -37,9 +37,9 @@ describe('verdict', () => {
   test.each([
     ['the code of the tracking API', { code: 'batch_too_large', message: 'too big' }],
     ['a single call over the limit', { code: 'event_too_large', message: 'too big' }],
-    ['a text', 'Exceed payload limit'],
-    ['another text', { message: 'request size exceeds max limit' }],
-    ['words', { error: 'Payload Too Large' }],
+    ['a plain text', 'Exceed payload limit'],
+    ['a message', { message: 'request size exceeds max limit' }],
+    ['an error', { error: 'Payload Too Large' }],
   ])('treats 400 as too large: %s', (_name, body) => {
     expect(judge(400, body).kind).toBe('too_large')
   })
