@@ -57,7 +57,7 @@ function areDeliveries(tested: AudiencesUnderTest): void {
     })
   })
 
-  test('count as filtered without a destination, and membership still changes', async () => {
+  test('without a destination count as filtered, and membership still changes', async () => {
     const settings = { destinationIds: [] }
     await tested.sync([member('a'), member('b')], settings)
     expect(await tested.members()).toHaveLength(2)
@@ -66,7 +66,7 @@ function areDeliveries(tested: AudiencesUnderTest): void {
     expect(await tested.store.ledger()).toEqual({ ...emptyLedger, accepted: 3, filtered: 3 })
   })
 
-  test('count as duplicates if their messageId is known, and membership still changes', async () => {
+  test('with a known messageId count as duplicates, and membership still changes', async () => {
     const eventOf = ({ identity }: MembershipChange): NewEvent => event(identity.userId!, 'crm')
     await tested.sync([member('a'), member('b')], { eventOf })
     await tested.sync([member('a'), member('b', '2')], { eventOf })

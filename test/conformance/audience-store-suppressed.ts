@@ -76,7 +76,7 @@ export function suppressedSuite(tested: AudiencesUnderTest): void {
       expect(await tested.members()).toEqual([member('a')])
     })
 
-    test('lets users leave without a call who are suppressed before it is written', async () => {
+    test('lets users who are suppressed before it is written leave without a call', async () => {
       await tested.sync([member('s'), member('a')])
       await tested.calls()
       const sync = await tested.beginSync()
@@ -86,7 +86,7 @@ export function suppressedSuite(tested: AudiencesUnderTest): void {
       expect(await tested.members()).toEqual([])
     })
 
-    test('is written once if two of a sync name the same member at the same time', async () => {
+    test('is written once if two steps of a sync name the same member concurrently', async () => {
       const sync = await tested.beginSync()
       const outcomes = await Promise.all([sync.take(member('a')), sync.take(member('a'))])
       expect(outcomes.flat().toSorted()).toEqual(['entered', 'repeated'])

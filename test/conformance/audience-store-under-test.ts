@@ -130,7 +130,7 @@ export class SyncUnderTest {
   }
 }
 
-/** Begins a sync that can. */
+/** Begins a sync. Throws if its key is taken. */
 export async function beginSync(
   { audiences }: Pick<Store, 'audiences'>,
   audience: NewAudience,

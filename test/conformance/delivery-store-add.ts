@@ -194,7 +194,7 @@ function deduplicates(tested: StoreUnderTest): void {
     ])
   })
 
-  test('accepts an event again that was added before the given time', async () => {
+  test('accepts an event again if it was added before the given time', async () => {
     const added = event('m_1', 'crm')
     await tested.add([added])
     const later = { atMs: nowMs + 5, seenSinceMs: nowMs + 1 }
