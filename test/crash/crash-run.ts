@@ -35,7 +35,6 @@ export interface CrashResult extends Evidence {
   readonly restartMsMax: number
   /** The longest time that a restart took to open the store, in milliseconds. */
   readonly openMsMax: number
-  /** The duration of the run, in milliseconds. */
   readonly durationMs: number
 }
 

@@ -9,7 +9,7 @@ import type { Fault } from './deliverer-settings.ts'
 import { figuresOf, findingsOf } from './findings.ts'
 import type { DelivererEvent } from './kill-plan.ts'
 
-/** Longer than a run may make no progress, so that its own error comes first. */
+/** Longer than the limit of a run without progress, so that the run reports its own error first. */
 const timeoutMs = 60_000
 const seed = 20_260_102
 

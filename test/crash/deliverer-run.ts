@@ -26,9 +26,9 @@ export interface DelivererRunOptions {
 export interface DelivererReport {
   /** The time from its start until it was ready, in milliseconds; undefined if it never was. */
   readonly readyMs: number | undefined
-  /** The part of it that opening the store took, in milliseconds; undefined if it never did. */
+  /** How long opening the store took, in milliseconds; undefined if it never opened it. */
   readonly openMs: number | undefined
-  /** Whether it was killed with nothing left to do, before the moment of its kill. */
+  /** Whether it was killed because it had nothing left to do, before the planned moment. */
   readonly killedAtRest: boolean
 }
 

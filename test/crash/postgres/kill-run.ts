@@ -33,7 +33,6 @@ export interface KillResult extends SharedEvidence {
   readonly refused: number
   /** The time from the last kill until nothing was pending, in milliseconds. */
   readonly idleMs: number
-  /** The duration of the run, in milliseconds. */
   readonly durationMs: number
 }
 

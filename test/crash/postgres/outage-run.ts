@@ -34,7 +34,7 @@ export interface Recovery {
   readonly refused: number
   /** The time from its end until the first call was acknowledged, in milliseconds. */
   readonly acknowledgedMs: number
-  /** The time from its end until the first webhook arrived of a call acknowledged since, in milliseconds. */
+  /** The time from its end until the first webhook of a call acknowledged since then, in milliseconds. */
   readonly deliveredMs: number
 }
 
@@ -42,7 +42,6 @@ export interface OutageResult extends SharedEvidence {
   readonly recoveries: readonly Recovery[]
   /** Posts that got no answer. */
   readonly unanswered: number
-  /** The duration of the run, in milliseconds. */
   readonly durationMs: number
 }
 

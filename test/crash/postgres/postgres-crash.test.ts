@@ -6,7 +6,7 @@ import { runOutages } from './outage-run.ts'
 import { sharedFiguresOf, sharedFindingsOf } from './shared-findings.ts'
 
 const seed = 20_260_102
-/** Longer than a run may make no progress, so that its own error comes first. */
+/** Longer than the limit of a run without progress, so that the run reports its own error first. */
 const timeoutMs = 120_000
 const stallMs = 30_000
 const caps = { crm: 10, mail: 6, warehouse: 4 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../../../src/model/index.ts'
 import { deliveryKey, sharedFindingsOf, type SharedRecord } from './shared-findings.ts'
 
-/** A message to two destinations, by the processes that delivered it to the first one. */
+/** A message to two destinations. `delivered` lists the processes that delivered it to the first one. */
 function recordOf(messageId: string, delivered: readonly number[]): SharedRecord {
   const message = { messageId, writeKey: 'wk_website', destinationIds: ['crm', 'mail'] }
   const deliveredBy = new Map([

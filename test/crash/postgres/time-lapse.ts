@@ -17,8 +17,8 @@ const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
 /**
  * Skips the time for which processes wait: until a killed process counts as gone, until a new one may send,
- * and until leases end. It sets back times in the database, and only where waiting would have led to the
- * same.
+ * and until leases end. It sets times in the database back, but only where waiting would have had the
+ * same effect.
  */
 export class TimeLapse {
   readonly #installation: Installation
