@@ -32,7 +32,7 @@ const expressions: readonly (readonly [name: string, expression: string])[] = [
   ...queries.map(({ title, expr, legendFormat }) => [`${title}: ${legendFormat}`, expr] as const),
 ]
 
-/** What Prometheus adds to the series of a target, and what it says of the target itself. */
+/** Labels that Prometheus adds to every series of a target, and the metrics that it adds itself. */
 const targetLabels = ['job', 'instance']
 const targetMetrics = ['up']
 const functions = ['sum', 'min', 'max', 'rate', 'increase', 'histogram_quantile']
@@ -99,21 +99,24 @@ async function everySeries(): Promise<Series> {
 }
 
 describe('the expressions of the alerts and of the dashboard', () => {
-  test.each(expressions)('of %s are about what a service measures', async (_, expression) => {
-    const series = await everySeries()
-    const { called, grouped, metrics, matchers } = partsOf(expression)
-    expect(functions).toEqual(expect.arrayContaining(called))
-    expect(metrics.length).toBeGreaterThan(0)
-    for (const metric of metrics.filter((name) => !targetMetrics.includes(name))) {
-      expect([...series.keys()]).toContain(metric)
-      const labels = (series.get(metric) ?? []).flatMap((each) => [...each.keys()])
-      expect([...labels, ...targetLabels]).toEqual(expect.arrayContaining(grouped))
-    }
-    for (const { metric, label, value } of matchers) {
-      if (targetLabels.includes(label)) continue
-      expect((series.get(metric) ?? []).map((each) => each.get(label))).toContain(value)
-    }
-  })
+  test.each(expressions)(
+    'for %s use only metrics and labels that a service reports',
+    async (_, expression) => {
+      const series = await everySeries()
+      const { called, grouped, metrics, matchers } = partsOf(expression)
+      expect(functions).toEqual(expect.arrayContaining(called))
+      expect(metrics.length).toBeGreaterThan(0)
+      for (const metric of metrics.filter((name) => !targetMetrics.includes(name))) {
+        expect([...series.keys()]).toContain(metric)
+        const labels = (series.get(metric) ?? []).flatMap((each) => [...each.keys()])
+        expect([...labels, ...targetLabels]).toEqual(expect.arrayContaining(grouped))
+      }
+      for (const { metric, label, value } of matchers) {
+        if (targetLabels.includes(label)) continue
+        expect((series.get(metric) ?? []).map((each) => each.get(label))).toContain(value)
+      }
+    },
+  )
 
   test('have balanced brackets', () => {
     for (const [, expression] of expressions) {
@@ -140,7 +143,7 @@ describe('the alerts', () => {
     },
   )
 
-  test('are the same as in the runbook', async () => {
+  test('are in the runbook in the same order', async () => {
     const runbook = await readFile(new URL('../../docs/runbook.md', import.meta.url), 'utf8')
     const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
     expect(headings).toEqual(rules.map(({ alert }) => alert))

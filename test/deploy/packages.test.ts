@@ -61,7 +61,7 @@ describe('the Dockerfile', () => {
     expect(await check()).toMatchObject({ code: 1 })
   })
 
-  test('runs it as a user without rights, from a small image', async () => {
+  test('runs the service as an unprivileged user, from a small image', async () => {
     const dockerfile = await atRoot('Dockerfile')
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([
       'node:24-slim',
@@ -89,7 +89,7 @@ describe('compose.yaml', () => {
     expect(services['evroute']?.volumes).toEqual([`./evroute.config.json:${configurationPath}:ro`])
   })
 
-  test('opens the ports of the configuration, and declares what its services name', async () => {
+  test('opens the ports of the configuration, and declares the volumes and secrets of its services', async () => {
     const compose = composeSchema.parse(parse(await deployed('compose.yaml')))
     const { listen, admin } = JSON.parse(await deployed('evroute.config.json')) as Ports
     const ports = compose.services['evroute']?.ports?.map((port) => port.split(':').at(-1))
@@ -156,7 +156,7 @@ describe('the unit of systemd', () => {
     expect(await service.ended).toMatchObject({ signal: null })
   })
 
-  test('has a setting on each line, once in its section', async () => {
+  test('has one setting per line, and none twice', async () => {
     const unit = await deployed('evroute.service')
     const lines = unit.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     const sections = lines.filter((line) => line.startsWith('['))
@@ -194,7 +194,7 @@ describe('the action', () => {
           z.strictObject({
             shell: z.literal('bash'),
             env: z.record(z.string().regex(/^[A-Z_]+$/), z.string()),
-            // A script that had inputs in its text would run what is in them.
+            // An input in the text of a script would be run as part of it.
             run: z.string().regex(/^[^$]*(\$(?!\{\{)[^$]*)*$/),
           }),
         )
@@ -209,7 +209,7 @@ describe('the action', () => {
     }
   })
 
-  /** Runs it as GitHub does, with a package manager that finds this build. */
+  /** Runs the action as GitHub does, with an npx that runs this build. */
   async function act(inputs: Readonly<Record<string, string>>) {
     const { inputs: declared, runs } = actionSchema.parse(parse(await atRoot('action.yml')))
     const [step] = runs.steps
@@ -236,7 +236,7 @@ describe('the action', () => {
     expect({ code, stderr }).toMatchObject({ code: 0 })
   })
 
-  test('exits with 5 when they do not, and can put a service in front', async () => {
+  test('exits with 5 if the expected webhooks do not arrive, and can put a service in front', async () => {
     const command = 'test -n "$EVROUTE_ENDPOINT"'
     const given = { command, expect: 'type:track', serve: 'true', timeout: '10ms' }
     expect(await act(given)).toMatchObject({ code: 5 })
