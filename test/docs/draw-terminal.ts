@@ -70,7 +70,7 @@ async function record(): Promise<readonly string[]> {
 const prompt = (line: string): string => `\u001b[2m$\u001b[22m npx evroute ${line}`
 const rule = '\u001b[2m────────────────────────────────────────────────\u001b[22m'
 
-/** The class that an escape sequence begins; an empty one ends its kind. */
+/** The class that begins with each escape sequence. An empty name ends the classes of that kind. */
 const classes: Readonly<Record<string, readonly [kind: 'weight' | 'color', name: string]>> = {
   1: ['weight', 'bold'],
   2: ['weight', 'dim'],

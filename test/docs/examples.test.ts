@@ -11,7 +11,7 @@ import { startReceiver, type TestReceiver } from '../../src/testing/index.ts'
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
 
-/** Made from the code, as `reference.test.ts` checks: their blocks are help texts. */
+/** Pages made from the code, which `reference.test.ts` checks. Their blocks are help texts. */
 const generated: readonly string[] = [
   'commands.md',
   'configuration.md',
@@ -26,7 +26,7 @@ const pageLinesMax = 200
 interface Block {
   readonly language: string
   readonly text: string
-  /** Why it is not run; undefined where it is. */
+  /** Why no test runs it; undefined if one does. */
   readonly notRun: string | undefined
 }
 
@@ -53,7 +53,7 @@ async function readPage(name: string): Promise<Page> {
   return { name, text, blocks }
 }
 
-/** Set-up is what the project's own CI does. */
+/** Tests skip the set-up, which the project's own CI runs. */
 const setUp = /^npm ci/
 
 function scriptsOf({ blocks }: Page): readonly string[] {
@@ -80,8 +80,8 @@ function sessionsOf(scripts: readonly string[]): readonly (readonly string[])[] 
   return sessions
 }
 
-describe('every page', () => {
-  test('of a newcomer names the two commands', () => {
+describe('the pages', () => {
+  test('name the commands for the demo and the tests in the README', () => {
     const [readme] = pages
     expect(readme?.text).toContain('npm ci && npx evroute demo')
     expect(readme?.text).toContain('npm ci && npm test')
@@ -98,7 +98,7 @@ describe('every page', () => {
     expect(others).toEqual([])
   })
 
-  test.each(pages)('$name links to files that are there', async ({ name, text }) => {
+  test.each(pages)('$name links to existing files', async ({ name, text }) => {
     const links = [...text.matchAll(/\]\(([^)#]+)(#[^)]*)?\)/g)].map(([, path = '']) => path)
     for (const path of links.filter((each) => !/^https?:/.test(each))) {
       await expect(

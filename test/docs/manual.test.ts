@@ -18,7 +18,7 @@ describe('the manual page', () => {
     for (const command of commands) expect(text).toContain(`\n.SS "evroute ${command.name()}"\n`)
   })
 
-  test('has only requests of the man macros, and plain characters', () => {
+  test('uses only requests of the man macros, and plain characters', () => {
     const requests = new Set([...text.matchAll(/^[.'](\S*)/gm)].map(([, name]) => name))
     expect([...requests].sort()).toEqual(
       ['\\"', 'B', 'I', 'PP', 'SH', 'SS', 'TH', 'TP', 'fi', 'nf'].sort(),
@@ -26,7 +26,7 @@ describe('the manual page', () => {
     expect(text).toMatch(/^[\n\x20-\x7e]*$/)
   })
 
-  test.runIf(hasMan)('is one that man shows without warnings', () => {
+  test.runIf(hasMan)('is shown by man without warnings', () => {
     const { stdout, stderr } = spawnSync('man', ['--warnings', '-l', '-Tutf8', path], {
       encoding: 'utf8',
       env: { ...process.env, MANROFFSEQ: '', LC_ALL: 'C.UTF-8' },

@@ -7,7 +7,7 @@ const pages = await referencePages()
 
 describe('the reference pages', () => {
   test.each(Object.keys(pages))(
-    '%s says what the code says: npm run docs:reference',
+    '%s agrees with the code (to update it, run npm run docs:reference)',
     async (name) => {
       expect(await readFile(new URL(name, docs), 'utf8')).toBe(pages[name])
     },

@@ -62,7 +62,7 @@ function exampleBlock(command: Command): readonly string[] {
   return after === '' ? [] : [`\`\`\`text\n${after}\n\`\`\``]
 }
 
-/** What stands below the options in help: examples and exit codes. */
+/** The text below the options in help: examples and exit codes. */
 export function textAfterHelp(command: Command): string {
   const written = new CapturedStream()
   command.configureOutput({ writeOut: (text) => written.write(text), getOutHelpWidth: () => 80 })

@@ -28,7 +28,7 @@ export async function manualPage(sources: Sources): Promise<string> {
   return `${lines.join('\n')}\n`
 }
 
-/** What follows the dash in the index of manuals has no full stop. */
+/** The description for the index of manuals, which begins in lower case and has no full stop. */
 function nameOf(program: Command): string {
   const [first = '', ...rest] = program.description().replace(/\.$/, '')
   return first.toLowerCase() + rest.join('')
@@ -62,12 +62,12 @@ function term(name: string, meaning: string): readonly string[] {
   return ['.TP', `\\fB${escaped(name)}\\fR`, textLine(meaning.replaceAll('\n', ' '))]
 }
 
-/** A line of text. One that begins with a dot or an apostrophe would be a request. */
+/** A line of text, even if it begins with a dot or an apostrophe, which would make it a request. */
 function textLine(text: string): string {
   return `\\&${escaped(text)}`
 }
 
-/** Text with its backslashes and hyphens kept, and quotes that a request does not end at. */
+/** Escapes backslashes and hyphens, and quotes, which would end an argument of a request. */
 function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')

@@ -18,13 +18,16 @@ export function page(parts: readonly string[]): string {
   return `${parts.join('\n\n')}\n`
 }
 
-/** A cell ends at a bar, in code too. A placeholder such as <url> is an element, but for code. */
+/**
+ * Escapes bars, which end a cell even in code, and placeholders such as <url>, which are elements outside
+ * code.
+ */
 function cell(text: string): string {
   const parts = text.replaceAll('|', '\\|').replaceAll('\n', ' ').split('`')
   return parts.map((part, index) => (index % 2 === 0 ? escapeHtml(part) : part)).join('`')
 }
 
-/** Text with its placeholders kept from being elements. */
+/** Escapes placeholders such as <url>, which would be elements. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('<', '&lt;')
 }

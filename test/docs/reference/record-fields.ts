@@ -4,11 +4,11 @@ import { pathInProject, type Sources } from './sources.ts'
 /** A field of a record. */
 export interface RecordField {
   readonly name: string
-  /** Its type, in the words of TypeScript. */
+  /** Its type, in a syntax like TypeScript's. */
   readonly type: string
-  /** What its declaration says about it; empty where that says nothing. */
+  /** The doc comment of its declaration; empty without one. */
   readonly meaning: string
-  /** Whether some records of the kind do without it. */
+  /** Whether some records of the kind lack it. */
   readonly isOptional: boolean
 }
 
@@ -125,7 +125,7 @@ class FieldReader {
     return element === type ? `{ ${names} }` : `list of { ${names} }`
   }
 
-  /** What a function that stands or is called here returns. */
+  /** The expressions that a function returns. The function itself or a call of it is given. */
   #returnedBy(expression: ts.Expression): readonly ts.Expression[] {
     const callee = ts.isCallExpression(expression) ? expression.expression : expression
     if (ts.isArrowFunction(callee)) return returnsOf(callee)
@@ -146,7 +146,7 @@ class FieldReader {
     return (isAlias ? this.#checker.getAliasedSymbol(symbol) : symbol)?.declarations?.[0]
   }
 
-  /** The property that a variable was taken out of. */
+  /** The property that a variable was destructured from; otherwise the variable itself. */
   #origin(variable: ts.Symbol | undefined): ts.Symbol | undefined {
     const declaration = variable?.declarations?.[0]
     if (declaration === undefined || !ts.isBindingElement(declaration)) return variable
@@ -225,7 +225,7 @@ function merged(fields: readonly RecordField[]): readonly RecordField[] {
   return [...new Map(fields.map((field) => [field.name, field])).values()]
 }
 
-/** The fields of some records of which each may be: one that a record lacks is optional. */
+/** The fields of records that are alternatives. A field that one of them lacks is optional. */
 export function alternatives(records: readonly (readonly RecordField[])[]): readonly RecordField[] {
   return merged(records.flat()).map((field) => ({
     ...field,

@@ -322,7 +322,7 @@ const sections: readonly Section[] = [
 /**
  * The records of `--json`, from the objects that the code makes.
  *
- * @throws Error when the code makes a record that has no section here, or none that a section is about
+ * @throws Error if the code makes a record that has no section here, or no record for one of the sections
  */
 export function recordsPage(sources: Sources): string {
   const found = recordSources(sources)
