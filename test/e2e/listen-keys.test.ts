@@ -116,6 +116,22 @@ describe('the keys of listen', () => {
     await press('r', /Resent #1: .* answered 200/)
     expect(endpoint.bodies).toEqual([track('Ordered'), track('Ordered')])
   })
+
+  test('are read once a background job comes to the foreground', async () => {
+    const command = `"$NODE" "${binaryPath}" listen --port 0`
+    const { screen, ended, terminal } = await shellOnTerminal(`exec bash --norc -i`)
+    terminal.write(`${command} &\n`)
+    const [, url = ''] = await screen.matching(/Listening {2}(http\S+)\r/)
+    // Once it shows a request, it has tried to read keys in the background.
+    await fetch(url, { method: 'POST', body: JSON.stringify(track('Ordered')) })
+    await screen.matching(/#1 /)
+    terminal.write('fg\n')
+    await screen.matching(/h help/)
+    terminal.write('q')
+    await screen.matching(/1 webhook in /)
+    terminal.write('exit\n')
+    expect(await ended).toBe(0)
+  })
 })
 
 describe('an earlier request', () => {
@@ -133,7 +149,7 @@ describe('an earlier request', () => {
     await press('q', /2 webhooks in /)
   })
 
-  test('is edited in $EDITOR, signed again and sent here', async () => {
+  test('is edited in $EDITOR, signed again and sent to listen', async () => {
     const programs = await temporaryFolder()
     const editor = join(programs, 'editor')
     await writeFile(editor, `#!/bin/sh\nsed -i.bak s/First/Edited/ "$1"\n`, { mode: 0o755 })
@@ -177,7 +193,7 @@ describe('the screen of listen', () => {
     )
   })
 
-  test('consists of plain lines without keys on a dumb terminal, and with --no-input', async () => {
+  test('on a dumb terminal or with --no-input, consists of plain lines without keys', async () => {
     for (const [flags, env] of [
       ['', { TERM: 'dumb' }],
       ['--no-input', {}],
@@ -235,22 +251,6 @@ describe('the settings of the terminal are restored', () => {
     // The bottom line is gone from the screen.
     const lines = screen.text.split('\r\n').map((line) => line.replace(/^.*\r\u001b\[J/, ''))
     expect(lines.filter((line) => line.includes('h help'))).toEqual([])
-  })
-
-  test('after a background job comes to the foreground, which then reads keys', async () => {
-    const command = `"$NODE" "${binaryPath}" listen --port 0`
-    const { screen, ended, terminal } = await shellOnTerminal(`exec bash --norc -i`)
-    terminal.write(`${command} &\n`)
-    const [, url = ''] = await screen.matching(/Listening {2}(http\S+)\r/)
-    // Once it shows a request, it has tried to read keys in the background.
-    await fetch(url, { method: 'POST', body: JSON.stringify(track('Ordered')) })
-    await screen.matching(/#1 /)
-    terminal.write('fg\n')
-    await screen.matching(/h help/)
-    terminal.write('q')
-    await screen.matching(/1 webhook in /)
-    terminal.write('exit\n')
-    expect(await ended).toBe(0)
   })
 
   test('after a Ctrl-Z without a shell that could continue it, and keys are read again', async () => {

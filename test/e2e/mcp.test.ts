@@ -55,7 +55,7 @@ async function post(url: string, body: string): Promise<void> {
 }
 
 describe('an agent', () => {
-  test('finds only tools that send nothing, with one-line descriptions', async () => {
+  test('without --allow-send, finds only tools that send nothing, with one-line descriptions', async () => {
     const client = await agent()
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual([

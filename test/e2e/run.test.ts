@@ -6,7 +6,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 const node = process.execPath
 
 describe('the streams of a command', () => {
-  test('are those of run, and it gets all arguments after --', async () => {
+  test('are those of run, and the command gets all arguments after --', async () => {
     const program = 'process.stdin.pipe(process.stdout); console.log(process.argv.slice(1).join())'
     const argv = ['--', node, '-e', program, '--', '--json', '--no-color', '--help']
     const command = startBinary(['run', '-q', ...argv])

@@ -55,7 +55,7 @@ test.skipIf(process.platform !== 'linux')(
     while (status === 200) status = await post()
     expect(status).toBe(503)
     const acknowledged = posted - 1
-    // A settlement may still fit although an event doesn't.
+    // A settlement may still fit although an event doesn't, so lower the limit.
     execFileSync('prlimit', ['--pid', String(pid), '--fsize=1:'])
     open()
     await service.stderr.matching(/the store cannot be written at the moment/)

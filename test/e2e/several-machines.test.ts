@@ -61,7 +61,7 @@ function post(url: string, count: number): Promise<Response> {
   })
 }
 
-test('two services together probe a dead endpoint once each time, and both use it once it answers', async () => {
+test('two services together probe a dead endpoint once per interval, and both use it once it answers', async () => {
   const arrivalsMs: number[] = []
   let status = 503
   const endpoint = await TestEndpoint.start(() => {

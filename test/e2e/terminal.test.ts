@@ -50,10 +50,10 @@ describe('on a terminal', () => {
   })
 
   test.each([
-    { given: 'nothing', flags: [], env: {}, coloured: true },
+    { given: 'the terminal', flags: [], env: {}, coloured: true },
     { given: 'NO_COLOR', flags: [], env: { NO_COLOR: '1' }, coloured: false },
     { given: '--no-color', flags: ['--no-color'], env: {}, coloured: false },
-  ])('colours follow $given, also in the progress line', async ({ flags, env, coloured }) => {
+  ])('colours follow $given, even in the progress line', async ({ flags, env, coloured }) => {
     const endpoint = await TestEndpoint.start('hang')
     const { screen, ended, type } = runOnTerminal(
       ['send', 'track', '--to', endpoint.url, ...flags],

@@ -138,7 +138,7 @@ describe('without an SDK', () => {
     return sentIn(endpoint)
   }
 
-  test("the setting passes the client's header on", async () => {
+  test("the setting passes on the client's header", async () => {
     expect(await sentWith(true, true)).toEqual([traceparent, traceparent])
   })
 
