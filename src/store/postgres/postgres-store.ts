@@ -191,7 +191,8 @@ export class PostgresStore extends DeliveryLogTables implements Store {
   }
 
   async checkWritable(): Promise<void> {
-    await this.#parts.databases.working.script([sampleSql, dropSampleSql])
+    // Long statements may occupy all connections of `working`, while events can still be added.
+    await this.#parts.databases.adding.script([sampleSql, dropSampleSql])
   }
 
   nextDue({

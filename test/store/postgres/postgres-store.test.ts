@@ -19,7 +19,7 @@ import {
   type StoreUnderTest,
 } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases, schemaOf } from '../../support/postgres.ts'
-import { openStore } from './store-calls.ts'
+import { connect, openStore } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -61,6 +61,17 @@ test('a delivery without a body, as in a damaged database, is not due and does n
   expect(messageIds(claimed)).toEqual(['m_2', 'm_3'])
   expect(await tested.nextDue('crm')).toEqual([])
   expect(await tested.store.audit()).toMatchObject({ counted: { pending: 3 }, withoutBody: 1 })
+})
+
+test('the probe of writability does not wait for manual retries that take long', async () => {
+  const url = await databases.newUrl()
+  const tested = await openAt(url)
+  const client = await connect(url)
+  await client.query('BEGIN; LOCK TABLE evroute_deliveries IN EXCLUSIVE MODE')
+  const retries = Array.from({ length: 3 }, () => tested.retry())
+  await tested.store.checkWritable()
+  await client.query('COMMIT')
+  expect(await Promise.all(retries)).toEqual([0, 0, 0])
 })
 
 describe('two processes', () => {
