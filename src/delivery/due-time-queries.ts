@@ -56,7 +56,7 @@ export class DueTimeQueries {
     if (asked.length === 0) return false
     for (const id of asked) this.#left.delete(id)
     times.ask(asked)
-    times.learn(asked, await store.nextDue({ destinationIds: asked }))
+    times.learn(asked, await store.nextDue({ nowMs: askedAtMs, destinationIds: asked }))
     if (needed.length === 0) this.#pauseAfter(askedAtMs)
     this.#begin()
     return true

@@ -179,6 +179,13 @@ export interface ClaimRequest {
   readonly shares: readonly Share[]
 }
 
+/** A question about the lanes of some destinations. */
+export interface DueRequest {
+  /** The time at which leases of other processes may have expired. */
+  readonly nowMs: number
+  readonly destinationIds: readonly string[]
+}
+
 /** Leases to end, and requests to write to the log. */
 export interface SettleRequest {
   /** When the leases end. */
@@ -221,7 +228,7 @@ export interface DeliveryStore extends DeliveryLog {
    */
   checkWritable(): Promise<void>
   /** Returns when the first delivery in each lane of these destinations can be claimed, without empty lanes. */
-  nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]>
+  nextDue(request: DueRequest): Promise<readonly DueTime[]>
   /** Reads the ledger: the counts of all events, and of all deliveries or those to one destination. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>
   /** Lists all destinations with pending deliveries by id, even if they are no longer configured. */

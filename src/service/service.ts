@@ -84,7 +84,7 @@ export class Service implements AsyncDisposable {
     this.#faults = new EndpointFaults(given)
     this.#sessions = new PageSessions({ clock: given.clock })
     this.#figures = new StoreFiguresWatch({
-      queues: () => queueStates(store, destinationIdsOf(this.#configuration)),
+      queues: (nowMs) => queueStates(store, destinationIdsOf(this.#configuration), nowMs),
       tables: store.tableRows,
       isFirst: () => this.#pipeline.isFirst,
       runtime: given,

@@ -371,7 +371,7 @@ describe('queueStates', () => {
       { ...retried, ...mail },
       { ageMs: 7_000, ...mail },
     ])
-    expect(await queueStates(store, ['crm', 'mail', 'none'])).toEqual([
+    expect(await queueStates(store, ['crm', 'mail', 'none'], nowMs)).toEqual([
       { destinationId: 'crm', pending: 2, oldestDueAtMs: nowMs - 9_000 },
       { destinationId: 'mail', pending: 2, oldestDueAtMs: nowMs - 7_000 },
       { destinationId: 'none', pending: 0, oldestDueAtMs: null },

@@ -38,7 +38,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
   const store = new MemoryStore()
   await addSamples(store, samples)
   const { runtime, infos, warnings } = recordingRuntime(clock)
-  const queues = await queueStates(store, ['crm', 'mail'])
+  const queues = await queueStates(store, ['crm', 'mail'], nowMs)
   const figures = { queues, tables: [], measuredAtMs: clock.nowMs() }
   const metrics = new Metrics({ figures: () => figures, runtime })
   const app = adminApp({

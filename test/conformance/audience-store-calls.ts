@@ -33,7 +33,7 @@ function areDeliveries(tested: AudiencesUnderTest): void {
     expect(listed.map(({ destinationId }) => destinationId).toSorted()).toEqual(['crm', 'mail'])
     const story = await tested.store.story(listed[0]!)
     expect(JSON.parse(story!.body)).toEqual({ key: 'vip', ...member('a') })
-    expect(await tested.store.nextDue({ destinationIds: ['crm'] })).toEqual([
+    expect(await tested.store.nextDue({ nowMs, destinationIds: ['crm'] })).toEqual([
       { destinationId: 'crm', lane: 'first', dueAtMs: nowMs + 3 },
     ])
   })

@@ -11,7 +11,7 @@ import type {
   Share,
 } from '../../src/delivery/index.ts'
 import { loggedState, type KnownDelivery, type Reference } from './delivery-store-reference.ts'
-import { addAndLease, requestOf } from './store-under-test.ts'
+import { addAndLease, nowMs, requestOf } from './store-under-test.ts'
 
 /** The destinations in the operations. */
 export const destinationIds = ['crm', 'mail', 'ads'] as const
@@ -37,7 +37,7 @@ export abstract class Operation implements fc.AsyncCommand<Reference, Real> {
     expect(await store.audit()).toEqual(audit)
     for (const id of destinationIds) {
       expect(await store.ledger({ destinationId: id })).toEqual(reference.ledger(id))
-      const dueTimes = await store.nextDue({ destinationIds: [id] })
+      const dueTimes = await store.nextDue({ nowMs, destinationIds: [id] })
       expect(dueTimes.toSorted((a, b) => (a.lane < b.lane ? -1 : 1))).toEqual(reference.nextDue(id))
     }
     expectSameList(await store.list({ filter: {}, limit: 1_000 }), reference.list({}))

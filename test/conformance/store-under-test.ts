@@ -239,7 +239,7 @@ export class StoreUnderTest {
   /** Returns when lanes are due, sorted by destination and lane. */
   async nextDue(...destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     const key = ({ destinationId, lane }: DueTime): string => `${destinationId} ${lane}`
-    const dueTimes = await this.store.nextDue({ destinationIds })
+    const dueTimes = await this.store.nextDue({ nowMs, destinationIds })
     return dueTimes.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
   }
 

@@ -16,8 +16,9 @@ export interface QueueState {
 export async function queueStates(
   store: Pick<DeliveryStore, 'ledger' | 'nextDue'>,
   destinationIds: readonly string[],
+  nowMs: number,
 ): Promise<readonly QueueState[]> {
-  const dueTimes = await store.nextDue({ destinationIds })
+  const dueTimes = await store.nextDue({ nowMs, destinationIds })
   return Promise.all(
     destinationIds.map(async (destinationId) => {
       const { pending } = await store.ledger({ destinationId })
@@ -37,7 +38,7 @@ export interface StoreFigures {
 }
 
 interface StoreFiguresOptions {
-  readonly queues: () => Promise<readonly QueueState[]>
+  readonly queues: (nowMs: number) => Promise<readonly QueueState[]>
   readonly tables?: (() => Promise<readonly TableRows[]>) | undefined
   /** Whether this process reports the figures. Only one of the processes that share a store does. */
   readonly isFirst: () => boolean
@@ -88,7 +89,7 @@ export class StoreFiguresWatch {
     }
     const measuredAtMs = runtime.clock.nowMs()
     try {
-      const measured = await Promise.all([queues(), tables?.()])
+      const measured = await Promise.all([queues(measuredAtMs), tables?.()])
       this.#latest = { queues: measured[0], tables: measured[1] ?? [], measuredAtMs }
     } catch (error) {
       if (this.#isStopped) return

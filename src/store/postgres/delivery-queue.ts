@@ -3,13 +3,13 @@ import type {
   AddRequest,
   AddResult,
   ClaimRequest,
+  DueRequest,
   DueTime,
   NewLease,
   LeasedDelivery,
   Settlement,
   SettleRequest,
 } from '../../delivery/index.ts'
-import { stopwatch, systemClock } from '../../runtime/index.ts'
 import { beginEnds, firstTryOf } from '../log/first-tries.ts'
 import { givenUpByDestination } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
@@ -45,8 +45,6 @@ export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
   readonly #leases: Leases
   readonly #floors = new ClaimFloors()
-  #lastMs: number = systemClock.nowMs()
-  #sinceLastMs = stopwatch()
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
@@ -55,7 +53,6 @@ export class DeliveryQueue {
 
   /** Adds events with their deliveries, and leases as many as the batch allows. */
   async add(batch: AddRequest): Promise<AddResult> {
-    this.#noteTime(batch.nowMs)
     if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
     const lease = this.#leases.begin(batch.nowMs)
     const query = addQuery(batch, lease)
@@ -111,7 +108,6 @@ export class DeliveryQueue {
 
   /** Leases due deliveries. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
-    this.#noteTime(nowMs)
     if (shares.length === 0) return []
     const lease = this.#leases.begin(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own(), floors: this.#floors })
@@ -124,10 +120,9 @@ export class DeliveryQueue {
   }
 
   /** Returns when the first delivery in each lane of these destinations is due. */
-  async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
+  async nextDue({ nowMs, destinationIds }: DueRequest): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
-    const own = { own: this.own(), floors: this.#floors }
-    const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), ...own })
+    const query = nextDueQuery(destinationIds, { nowMs, own: this.own(), floors: this.#floors })
     const rows = await this.#parts.delivering.rows<DueRow>(query)
     const dueTimes = rows.map((row) => ({
       destinationId: fromStored(row.destination_id),
@@ -141,7 +136,6 @@ export class DeliveryQueue {
   /** Settles leases that have not ended, and stores requests. Returns the settlements that took effect. */
   async settle(request: SettleRequest): Promise<readonly Settlement[]> {
     const { nowMs } = request
-    this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts
     const batch = beginEnds(request, (delivery) => this.#leases.beginEnd(delivery))
     const { settlements: ending } = batch
@@ -178,19 +172,6 @@ export class DeliveryQueue {
       this.#floors.clear()
       throw error
     }
-  }
-
-  #noteTime(nowMs: number): void {
-    this.#lastMs = nowMs
-    this.#sinceLastMs = stopwatch()
-  }
-
-  /**
-   * Returns the time for calls without one: the time of the last call that had one, plus the time since. So the
-   * leases of dead processes expire even without further calls.
-   */
-  #nowMs(): number {
-    return Math.floor(this.#lastMs + this.#sinceLastMs())
   }
 }
 

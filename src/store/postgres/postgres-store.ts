@@ -5,6 +5,7 @@ import type {
   Backlog,
   ClaimRequest,
   DeliveringProcesses,
+  DueRequest,
   DueTime,
   LeasedDelivery,
   Settlement,
@@ -195,12 +196,8 @@ export class PostgresStore extends DeliveryLogTables implements Store {
     await this.#parts.databases.adding.script([sampleSql, dropSampleSql])
   }
 
-  nextDue({
-    destinationIds,
-  }: {
-    readonly destinationIds: readonly string[]
-  }): Promise<readonly DueTime[]> {
-    return this.#parts.queue.nextDue(destinationIds)
+  nextDue(request: DueRequest): Promise<readonly DueTime[]> {
+    return this.#parts.queue.nextDue(request)
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {

@@ -3,6 +3,7 @@ import type {
   AddResult,
   Backlog,
   ClaimRequest,
+  DueRequest,
   DueTime,
   LeaseEnd,
   LeasedDelivery,
@@ -201,7 +202,7 @@ export class SqliteStore extends FileLog implements Store {
     await this.write(() => statements.run(sql`DELETE FROM messages WHERE id = ${sampleId}`))
   }
 
-  nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
+  nextDue(request: DueRequest): Promise<readonly DueTime[]> {
     return this.read(() => nextDue(request.destinationIds, this.#parts))
   }
 

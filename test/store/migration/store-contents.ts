@@ -1,4 +1,5 @@
 import type { Store, StoreLog } from '../../../src/store/index.ts'
+import { nowMs } from '../../conformance/store-under-test.ts'
 
 /** Returns everything that a store shows through its ports. */
 export async function contentsOf(store: Store | StoreLog): Promise<object> {
@@ -29,7 +30,7 @@ export async function contentsOf(store: Store | StoreLog): Promise<object> {
     members,
     regulations: await store.regulations.list({ limit: 100 }),
     ofDestinations,
-    nextDue: 'nextDue' in store ? sorted(await store.nextDue({ destinationIds: ids })) : [],
+    nextDue: 'nextDue' in store ? sorted(await store.nextDue({ nowMs, destinationIds: ids })) : [],
   }
 }
 

@@ -60,7 +60,7 @@ describe('a store whose pages were damaged before it was opened', () => {
     ['claim', 'messages', (store) => claim(store)],
     ['settle', 'requests', async (store) => settle(store, await claim(store))],
     ['settle', 'deliveries_delivered', async (store) => settle(store, await claim(store))],
-    ['nextDue', 'deliveries_waiting', (store) => store.nextDue({ destinationIds: ['crm'] })],
+    ['nextDue', 'deliveries_waiting', (store) => store.nextDue({ nowMs, destinationIds: ['crm'] })],
     ['list', 'deliveries', (store) => store.list({ filter: {}, limit: 10 })],
     ['add', 'deliveries_listed', (store) => add(store, 'm_new')],
     ['retry', 'deliveries_failed', (store) => store.retry({ nowMs, filter: {}, limit: 10 })],
@@ -90,14 +90,14 @@ describe('a store whose pages were damaged before it was opened', () => {
       return { destinationId, lane: 'first' as const, deliveriesMax: 1, dueByMs: nowMs }
     })
     await expect(store.claim({ nowMs, shares })).rejects.toMatchObject({ code: 'store_unusable' })
-    expect(await store.nextDue({ destinationIds: ['ads'] })).toHaveLength(1)
+    expect(await store.nextDue({ nowMs, destinationIds: ['ads'] })).toHaveLength(1)
     const claimed = await store.claim({ nowMs, shares: shares.slice(0, 1) })
     expect(claimed).toMatchObject([{ destinationId: 'ads', messageId: 'm_1' }])
   })
 })
 
 describe('a store in which the body of a delivery is missing', () => {
-  const crm = { destinationIds: ['crm'] }
+  const crm = { nowMs, destinationIds: ['crm'] }
 
   /** Opens a store with this many deliveries. The first ones have no body. */
   async function openStoreWithout(bodies: number, deliveries: number): Promise<SqliteStore> {

@@ -251,7 +251,7 @@ describe('SqliteStore', () => {
     await add(store, 'm_1')
     queries = 0
     const idle = Array.from({ length: 50 }, (_, index) => `idle${index}`)
-    const due = await store.nextDue({ destinationIds: [...idle, 'crm'] })
+    const due = await store.nextDue({ nowMs, destinationIds: [...idle, 'crm'] })
     expect(due).toEqual([{ destinationId: 'crm', lane: 'first', dueAtMs: nowMs }])
     expect(queries).toBe(1)
     await store.close()

@@ -73,7 +73,7 @@ async function deliver(store: Store): Promise<void> {
     retried(three!),
   ]
   await store.settle({ nowMs, settlements, requests })
-  await store.nextDue({ destinationIds: ['own'] })
+  await store.nextDue({ nowMs, destinationIds: ['own'] })
   await store.backlogs()
   await store.checkWritable()
   await store.ledger()
