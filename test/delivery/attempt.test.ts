@@ -191,7 +191,7 @@ describe('a round', () => {
     expect(logged.map(({ url }) => url)).toEqual([urlOf('b'), urlOf('c')])
   })
 
-  test('without success waits for the last answer', async () => {
+  test('waits for the last answer if none succeeds', async () => {
     const { opened, open } = gate()
     const { settlement } = start(2, async ({ url }) => {
       if (url === urlOf('a')) await opened
@@ -207,7 +207,7 @@ describe('a round', () => {
     expect(await settlement).toMatchObject({ kind: 'retry', dueAtMs: startMs + 10_000 })
   })
 
-  test('fails for good if every endpoint did, with each cause once in the reason', async () => {
+  test('fails for good if every endpoint fails for good, and names each cause once', async () => {
     const outcomes = [answered(404), certificateRefused, answered(404), answered(302)]
     const { settlement } = await round(outcomes)
     expect(settlement).toEqual({
@@ -218,12 +218,12 @@ describe('a round', () => {
     })
   })
 
-  test('that our side interrupted is returned', async () => {
+  test('returns the delivery if our side interrupted it', async () => {
     const { settlement } = await round([shortOfPorts, { kind: 'interrupted' }])
     expect(settlement).toEqual({ kind: 'returned', delivery: leased(), dueAtMs: startMs })
   })
 
-  test('that our side interrupted at one endpoint keeps the answer of the other', async () => {
+  test('keeps the answer of an endpoint if our side interrupted the request to the other', async () => {
     const { settlement } = await round([shortOfPorts, answered(404)])
     expect(settlement).toMatchObject({
       kind: 'retry',
@@ -233,7 +233,7 @@ describe('a round', () => {
     })
   })
 
-  test('counts the delay from its end, and the window from its start', async () => {
+  test('starts the delay at its end, and the retry window at its start', async () => {
     const clock = new ManualClock(startMs)
     const post: PostDelivery = async () => {
       await clock.advance(4_000)
@@ -297,7 +297,7 @@ describe('a request', () => {
     expect(recording.requests).toEqual(logged)
   })
 
-  test('that times out is the only one with a warning, which has its code, endpoint and messageId', async () => {
+  test('logs a warning only if it times out, with its code, endpoint and messageId', async () => {
     const { recording } = await round([
       answered(200),
       { kind: 'timeout' },

@@ -36,7 +36,7 @@ describe('news from another process', () => {
     expect(ask('failure')).toMatchObject({ kind: 'reopened', openMs: minuteMs })
   })
 
-  test('after a success in this process makes only the next failure open a breaker', () => {
+  test('does not open a breaker after a success in this process, but makes the next failure open it', () => {
     ask('success')
     expect(breaker.follow(down, nowMs)).toBeUndefined()
     expect(breaker.state).toBe('closed')
@@ -61,7 +61,7 @@ describe('news from another process', () => {
     expect(breaker.follow(up, nowMs)).toBeUndefined()
   })
 
-  test('of the lower rank wins if two arrive at once, in any order', () => {
+  test('of the lower rank wins if two arrive at the same time, in either order', () => {
     const [low, high] = [
       { ...down, rank: 0, graceMs: 0 },
       { ...down, rank: 2 },
@@ -75,7 +75,7 @@ describe('news from another process', () => {
       expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 30 * secondMs)
     }
     nowMs += 30 * secondMs
-    // The process that probed decides about the next open time.
+    // The process that probed decides the next open time.
     expect(breaker.follow({ ...high, openMs: minuteMs }, nowMs)).toMatchObject({ kind: 'reopened' })
   })
 

@@ -157,7 +157,7 @@ test('a breaker never exceeds the concurrency, one probe, or the maximum open ti
   fc.assert(fc.property(concurrencies, steps, (...given) => drive(...given).check()))
 })
 
-test('a recovered endpoint gets its whole concurrency after as many requests', () => {
+test('a recovered endpoint gets its whole concurrency after at most that many requests', () => {
   const property = fc.property(concurrencies, steps, (...given) => {
     const driver = drive(...given)
     driver.endAll('success')

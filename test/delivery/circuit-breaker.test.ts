@@ -139,14 +139,14 @@ describe('a closed breaker', () => {
     expect(breaker.state).toBe(state)
   })
 
-  test('forgets requests together that ended within one thirtieth of the window', () => {
+  test('forgets together the requests that ended within the same thirtieth of the window', () => {
     ask('success')
     nowMs += 999
     askEach('SSS')
     nowMs = startMs + 29_999
     askEach('FFFFFF')
     nowMs = startMs + 30_000
-    // With the successes, the first failure would make 7 of 10. Without them it makes 7 of 7: too few.
+    // If the successes still counted, the first failure would make 7 of 10. Without them, 7 of 7 are too few.
     askEach('FF')
     expect(breaker.state).toBe('closed')
     askEach('SF')
@@ -185,7 +185,7 @@ describe('an open breaker', () => {
     }
   })
 
-  test('never exceeds the maximum, not even at first', () => {
+  test('never stays open longer than the maximum, not even the first time', () => {
     breaker = new CircuitBreaker({ ...defaultBreakerPolicy, openMsMax: 10_000 }, concurrency)
     expect(askEach(failures(10)).at(-1)).toMatchObject({ openMs: 10_000 })
   })
@@ -249,7 +249,7 @@ describe('an open breaker', () => {
 })
 
 describe('a recovering breaker', () => {
-  test('begins with one request at once', () => {
+  test('begins with one request at a time', () => {
     askEach(failures(10))
     waitForProbe()
     expect(ask('success')).toEqual({ kind: 'recovering' })
@@ -316,7 +316,7 @@ describe('a recovering breaker', () => {
     expect(breaker.state).toBe(state)
   })
 
-  test('opens again for twice as long, and starts over only after it was closed', () => {
+  test('opens again for twice as long each time, until it has been closed', () => {
     beginRecovery()
     const reopened = askEach(failures(10)).at(-1)
     expect(reopened).toEqual({ kind: 'reopened', openMs: 60_000, probeAtMs: nowMs + 60_000 })
@@ -379,7 +379,7 @@ describe('a clock that is set back', () => {
     askEach('FFFF')
     expect(breaker.state).toBe('closed')
     nowMs++
-    // 9 of 10. With the successes it would be 10 of 17.
+    // 9 of 10 failed. If the old successes still counted, it would be 10 of 17.
     askEach('FFFFSF')
     expect(breaker.state).toBe('open')
   })

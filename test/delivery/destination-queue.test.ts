@@ -132,13 +132,13 @@ describe('the order of lanes', () => {
     }
   })
 
-  test.each([1, 2, 5, 10])('gives first tries alone the whole concurrency of %i', (all) => {
+  test.each([1, 2, 5, 10])('gives first tries all %i slots if nothing else waits', (all) => {
     const queue = queueOf(all)
     fill(queue, 'first', 30)
     expect(lanesAtOnce(queue)).toEqual({ first: all })
   })
 
-  test('has a slot again when the round is settled', () => {
+  test('frees a slot when its round is settled', () => {
     const queue = queueOf(2)
     fill(queue, 'retry', 3)
     const { end } = begin(queue)
@@ -276,7 +276,7 @@ describe('endpoints that are held', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('fail a delivery without a remaining endpoint, as after a change of the settings', () => {
+  test('fail a delivery that has no endpoint left, as after a change of the settings', () => {
     const queue = queueOf()
     const holds = [b, { url: urlOf('a'), untilMs: null }]
     const delivery = leased({ lane: 'retry', attempts: 3, holds })
@@ -291,7 +291,7 @@ describe('endpoints that are held', () => {
 describe('a delivery whose only remaining endpoint has an open breaker', () => {
   const holds = [{ url: urlOf('b'), untilMs: null }]
 
-  test('is returned until the probe', () => {
+  test('is returned until the probe is due', () => {
     const queue = queueOf(10, 2)
     open(queue, 0)
     const firstAttemptAtMs = startMs - retryWindowMs
@@ -362,7 +362,7 @@ test('a round waits for a healthy endpoint that is busy, and does not start with
 })
 
 describe('deliveries that pass others', () => {
-  test('take turns with those that are ready, and use no room of claims', () => {
+  test('take turns with those that are ready, and use none of the room for claims', () => {
     const queue = queueOf(2)
     const claimed = fill(queue, 'first', 3)
     const free = queue.room('first', startMs)

@@ -61,7 +61,7 @@ describe('an endpoint that fails', () => {
     expect(endpoints).toMatchObject([{ state: 'open' }])
   })
 
-  test('still gets requests while fewer fail', async () => {
+  test('still gets requests if fewer fail', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender((count) => answered(count % 3 === 1 ? 200 : 503))
     const { dispatcher, endpoints } = dispatching([target('crm', sender, 1)], clock)
@@ -100,7 +100,7 @@ describe('deliveries behind an open breaker', () => {
     expect(await claimAll(store, waiting)).toHaveLength(count)
   })
 
-  test('are joined by new ones, which are not handed over', async () => {
+  test('keep new ones waiting with them, without a hand-over', async () => {
     const { dispatcher, store, sender } = changing(503)
     await dispatcher.add(eventsTo('crm', 10))
     await quiet()
@@ -123,7 +123,7 @@ describe('deliveries behind an open breaker', () => {
     expect(openMsMax).toBe(300_000)
   })
 
-  test('are sent again once a probe succeeds, more and more at once', async () => {
+  test('are sent again once a probe succeeds, with more and more requests at once', async () => {
     const { dispatcher, store, sender, clock, state, endpoints } = changing(503, 10)
     const { opened, open } = gate()
     await dispatcher.add(eventsTo('crm', 300))
@@ -187,7 +187,7 @@ describe('a second endpoint that is healthy', () => {
     expect(sent.filter((url) => url === urlOf('b'))).toHaveLength(100)
   })
 
-  test('does not get a delivery again that it refused for good, which waits for the first one', async () => {
+  test('does not get a delivery again after refusing it for good, and the delivery waits for the first one', async () => {
     const clock = new ManualClock(startMs)
     let statusOfA = 503
     const sent: [string, string][] = []
@@ -246,7 +246,7 @@ describe('a manual retry', () => {
     expect(probedAfterMs).toEqual([0, earlyProbeEveryMs, 2 * earlyProbeEveryMs])
   })
 
-  test('of many deliveries yields to first tries, one to four', async () => {
+  test('of many deliveries yields to first tries, except every fifth time', async () => {
     const { dispatcher, store, sender, requests, clock } = changing(404, 10)
     await dispatcher.add(eventsTo('crm', 400))
     for (let wait = 0; wait < 10; wait++) await quiet()
@@ -298,7 +298,7 @@ describe('a probe that fails', () => {
     expect(counted.pending).toBe(ledger.pending)
   })
 
-  test('expires nothing while the endpoint has not been down for long, however old the deliveries are', async () => {
+  test('expires nothing if the endpoint has not been down for long, however old the deliveries are', async () => {
     const clock = new ManualClock(startMs)
     const store = new HookedStore()
     const ok = new ScriptedSender(() => answered(503))

@@ -38,7 +38,7 @@ describe('a new event', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
   })
 
-  test('is claimed as long as the waiting deliveries of the store are unknown', async () => {
+  test('is claimed until the dispatcher knows what waits in the store', async () => {
     const sender = ok()
     const { dispatcher, add } = dispatching([target('crm', sender)])
     await add('crm')
@@ -77,7 +77,7 @@ describe('a new event', () => {
     expect(sender.bodies).toEqual([...before, 'after_1', 'after_2'])
   })
 
-  test('is handed over again once the store has none left', async () => {
+  test('is handed over again once no delivery waits in the store', async () => {
     const sender = ok()
     const { dispatcher, store } = await informed([target('crm', sender, 1)])
     await dispatcher.add(eventsTo('crm', 10, 'before'))
@@ -90,16 +90,19 @@ describe('a new event', () => {
     expect(store.counts.claim).toBe(claim)
   })
 
-  test.each([1, 3, 10])('without room is claimed later, in order (%i)', async (concurrency) => {
-    const sender = ok()
-    const { dispatcher, store } = await informed([target('crm', sender, concurrency)])
-    await dispatcher.add(eventsTo('crm', 100))
-    await dispatcher.idle()
-    expect(sender.bodies).toEqual(eventsTo('crm', 100).map(({ messageId }) => messageId))
-    expect(await store.ledger()).toMatchObject({ delivered: 100 })
-  })
+  test.each([1, 3, 10])(
+    'is claimed later, in order, if there is no room for it (concurrency %i)',
+    async (concurrency) => {
+      const sender = ok()
+      const { dispatcher, store } = await informed([target('crm', sender, concurrency)])
+      await dispatcher.add(eventsTo('crm', 100))
+      await dispatcher.idle()
+      expect(sender.bodies).toEqual(eventsTo('crm', 100).map(({ messageId }) => messageId))
+      expect(await store.ledger()).toMatchObject({ delivered: 100 })
+    },
+  )
 
-  test('that is added concurrently with another shares the room with it', async () => {
+  test('shares the room with another that is added at the same time', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(() => opened.then(() => answered(200)))
     const { dispatcher, store } = await informed([target('crm', sender, 2)])
@@ -181,7 +184,7 @@ describe('an event of one of two sources', () => {
     expect(await passed('new')).toBeLessThan(5)
   })
 
-  test('passes it even after own deliveries failed because of a full backlog', async () => {
+  test('passes that backlog even after deliveries of its own failed because of a full backlog', async () => {
     const { dispatcher, add, passed } = await shared()
     await add('noisy', 200)
     await add('quiet', 300, 1)
@@ -189,7 +192,7 @@ describe('an event of one of two sources', () => {
     expect(await passed('new')).toBeLessThan(5)
   })
 
-  test('passes it even after an add failed', async () => {
+  test('passes that backlog even after an add failed', async () => {
     const { dispatcher, store, add, passed } = await shared()
     await add('noisy', 200)
     store.before = (step) => (step === 'add' ? Promise.reject(new Error('no')) : Promise.resolve())
@@ -199,7 +202,7 @@ describe('an event of one of two sources', () => {
     expect(await passed('new')).toBeLessThan(5)
   })
 
-  test('does not pass it while more deliveries of its own source wait', async () => {
+  test('does not pass that backlog while more deliveries of its own source wait', async () => {
     const { dispatcher, add, passed } = await shared()
     await add('noisy', 20)
     await add('quiet', 200)
@@ -269,7 +272,7 @@ describe('events without a delivery', () => {
   test.each([
     { name: 'a day', dedupeWindowMs: undefined, windowMs: dayMs },
     { name: 'the given time', dedupeWindowMs: 1_000, windowMs: 1_000 },
-  ])('are duplicates for $name', async ({ dedupeWindowMs, windowMs }) => {
+  ])('count as duplicates for $name', async ({ dedupeWindowMs, windowMs }) => {
     const clock = new ManualClock(startMs)
     const options = dedupeWindowMs === undefined ? {} : { dedupeWindowMs: () => dedupeWindowMs }
     const { dispatcher } = await informed([target('crm', ok())], clock, options)
@@ -313,9 +316,9 @@ describe('an add that fails', () => {
   })
 })
 
-describe('an add that is in progress while the dispatcher stops', () => {
+describe('an add while the dispatcher stops', () => {
   test.each(['before', 'after'] as const)(
-    'returns its leases before it resolves (%s)',
+    'returns its leases before it resolves if it was in progress (%s)',
     async (when) => {
       const sender = ok()
       const { dispatcher, store } = await informed([target('crm', sender)])
@@ -334,7 +337,7 @@ describe('an add that is in progress while the dispatcher stops', () => {
     },
   )
 
-  test('gets no leases if it begins later', async () => {
+  test('gets no leases if it begins after the stop', async () => {
     const sender = ok()
     const { dispatcher, store } = await informed([target('crm', sender)])
     await dispatcher.stop()

@@ -114,7 +114,7 @@ test('once the store cannot be written, adds are rejected and the error is logge
 })
 
 test.each([true, false])(
-  'a destination that was down is garbage once it is removed (keepsParked %s)',
+  'a destination that was down can be garbage-collected once it is removed (keepsParked %s)',
   async (keepsParked) => {
     const { dispatcher } = dispatching([], new ManualClock(startMs), { keepsParked })
     const removed: WeakRef<object>[] = []

@@ -108,7 +108,7 @@ describe('a rate', () => {
     expect(urls.filter((url) => url.endsWith('/1'))).toHaveLength(5)
   })
 
-  test('is shared, and a process starts its share', async () => {
+  test('is shared, and a process uses only its share', async () => {
     const { dispatcher, clock, sender, destination } = rated('10/s')
     await dispatcher.reconfigure([{ destination, sender, rateShare: 0.5 }])
     await dispatcher.add(eventsTo('crm', 100))

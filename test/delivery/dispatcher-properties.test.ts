@@ -161,7 +161,7 @@ class Deliverers {
   }
 }
 
-test('every delivery ends exactly once, after any events', async () => {
+test('every delivery ends exactly once, whatever happens', async () => {
   const settings = fc.record({
     urls: fc.integer({ min: 1, max: 3 }),
     concurrency: fc.integer({ min: 1, max: 12 }),

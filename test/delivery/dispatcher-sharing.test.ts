@@ -192,7 +192,7 @@ describe('the common maximum of requests', () => {
 })
 
 describe('the results of rounds', () => {
-  test('are settled in batches of all that ended while the previous one was written', async () => {
+  test('are settled in batches, each with all rounds that ended while the previous batch was being written', async () => {
     const store = new HookedStore()
     const sender = steppedSender()
     const { dispatcher } = dispatching([target('crm', sender)], new ManualClock(startMs), { store })

@@ -6,8 +6,8 @@ import { windowLimit } from './pace-simulation.ts'
 import { answered } from './samples.ts'
 
 /**
- * A clock that is a millisecond ahead of a manual clock after a number of readings at the same time. Its timers
- * can fire a millisecond early, as those of a real clock do.
+ * A clock that moves a millisecond ahead of a manual clock after a number of readings at one moment. Its timers
+ * can fire a millisecond early, like those of a real clock.
  */
 class PassingClock implements Clock {
   readonly #manual: ManualClock
@@ -34,7 +34,7 @@ class PassingClock implements Clock {
   }
 }
 
-/** The dispatcher reads the clock fewer times than this at one time. */
+/** The dispatcher reads the clock fewer than 24 times at one moment. */
 const readings = Array.from({ length: 24 }, (_, index) => index)
 
 test.each(readings)(

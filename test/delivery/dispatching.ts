@@ -24,12 +24,12 @@ import {
 import { recordingRuntime, startMs, type RecordingRuntime } from '../support/recording-runtime.ts'
 import { destinationOf } from './samples.ts'
 
-/** Waits until everything has happened that does not need the clock. */
+/** Waits until everything that does not need the clock has happened. */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await nextTurn()
 }
 
-/** Returns whether a promise is settled, once everything has happened that does not need the clock. */
+/** Returns whether a promise is settled once everything that does not need the clock has happened. */
 export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false
   const note = (): void => {
@@ -90,7 +90,7 @@ export function pair(sender: ScriptedSender, concurrency = 10): DispatchTarget {
 /** The operations that a dispatcher calls on a store. */
 export type Step = 'add' | 'claim' | 'settle' | 'nextDue'
 
-/** A store in memory that counts its calls, with hooks before and after each of them. */
+/** An in-memory store that counts its calls, with hooks before and after each call. */
 export class HookedStore extends MemoryStore {
   readonly counts: Record<Step, number> = { add: 0, claim: 0, settle: 0, nextDue: 0 }
   before: (step: Step) => Promise<void> = () => Promise.resolve()
@@ -132,7 +132,7 @@ export interface Dispatching extends RecordingRuntime {
 /** Further options of a dispatcher, and its store. */
 export type DispatchingOptions = Partial<DispatcherOptions> & { readonly store?: HookedStore }
 
-/** Creates a dispatcher, by default with a manual clock and a store in memory. */
+/** Creates a dispatcher, by default with a manual clock and an in-memory store. */
 export function dispatching(
   targets: readonly DispatchTarget[],
   clock: Clock = new ManualClock(startMs),

@@ -27,7 +27,7 @@ function queriesOf(count: number, answerMs = 20) {
 }
 
 describe('a query of all destinations', () => {
-  test('is split into several queries, and takes a tenth of the time', async () => {
+  test('is split into several queries, which take a tenth of the time', async () => {
     const { queries, clock, queried } = queriesOf(1_000)
     queries.queryAll()
     for (let nowMs = 0; nowMs < 790; nowMs += 10) {

@@ -254,7 +254,7 @@ describe('an endpoint that answers 429', () => {
     })
   })
 
-  test('has recovered from its outage', () => {
+  test('counts as recovered from an outage', () => {
     const gate = opened()
     const probeAtMs = startMs + openMs
     const change = gate.end(gate.begin(probeAtMs, 'first'), answered(429), probeAtMs)
@@ -286,7 +286,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.access(startMs, 'first')).toBe('wait')
   })
 
-  test('admits nothing if it is 0, not even a probe', () => {
+  test('admits nothing at a concurrency of 0, not even a probe', () => {
     const gate = opened()
     gate.resize(0)
     expect(gate.access(startMs + openMs, 'first')).not.toBe('ask')
@@ -311,7 +311,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.downSinceMs).toBe(startMs)
   })
 
-  test('closes with the next success if it is low enough by then', () => {
+  test('closes its breaker with the next success if the concurrency is low enough by then', () => {
     const gate = opened(10)
     const probeAtMs = startMs + openMs
     gate.end(gate.begin(probeAtMs, 'first'), answered(200), probeAtMs)
@@ -320,7 +320,7 @@ describe('a gate whose concurrency changes', () => {
     expect(gate.end(request, answered(200), probeAtMs)).toEqual({ kind: 'closed' })
   })
 
-  test('does not close on a success while it is 0', () => {
+  test('does not close its breaker on a success while the concurrency is 0', () => {
     const gate = opened(10)
     const probeAtMs = startMs + openMs
     const probe = gate.begin(probeAtMs, 'first')

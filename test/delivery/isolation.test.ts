@@ -119,10 +119,10 @@ describe('ten destinations of fifty that hang', () => {
   })
 })
 
-describe('with a common maximum of requests that they could fill alone', () => {
+describe('ten hanging destinations that could fill the common maximum of requests alone', () => {
   const requestsMax = 64
 
-  test('they delay the others only until their breakers open', async () => {
+  test('delay the others only until their breakers open', async () => {
     const one = openDispatcher({ requestsMax })
     await addAll(one)
     let inFlightMax = 0
@@ -148,7 +148,7 @@ describe('with a common maximum of requests that they could fill alone', () => {
     await expectBalance(one.store)
   })
 
-  test('new events of the others are sent at once while the breakers are open', async () => {
+  test('do not delay new events of the others while their breakers are open', async () => {
     const one = openDispatcher({ requestsMax })
     await addAll(one)
     await one.clock.advance(20_000)

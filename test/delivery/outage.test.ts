@@ -73,7 +73,7 @@ describe('a store that temporarily cannot be written', () => {
     expect(failures).toEqual([])
   })
 
-  test('has the requests of all rounds in the end', async () => {
+  test('records the requests of all rounds once it can be written again', async () => {
     const { dispatcher, add, clock, failing, store } = outlasting()
     await add('crm', 2)
     failing.failing.add('settle')
@@ -91,7 +91,7 @@ describe('a store that temporarily cannot be written', () => {
     }
   })
 
-  test('is tried once more at the end, and a failure is reported', async () => {
+  test('is tried once more when the dispatcher stops, which reports a failure', async () => {
     const { dispatcher, add, failing, failures, store } = outlasting()
     await add('crm')
     failing.failing.add('settle')
@@ -105,7 +105,7 @@ describe('a store that temporarily cannot be written', () => {
   test.each([
     ['without outlastsOutages', false, true],
     ['if the error is permanent', true, false],
-  ])('is given up at once %s', async (_, outlastsOutages, isTemporary) => {
+  ])('is abandoned at once %s', async (_, outlastsOutages, isTemporary) => {
     const { dispatcher, add, failing, failures } = outlasting(outlastsOutages)
     failing.isTemporary = isTemporary
     await add('crm')
@@ -136,7 +136,7 @@ describe('a store that temporarily cannot be read', () => {
     expect(failures).toEqual([])
   })
 
-  test('is not waited for at the end', async () => {
+  test('does not delay the stop of the dispatcher', async () => {
     const { dispatcher, add, failing, store } = outlasting()
     await add('crm')
     failing.failing.add('claim')

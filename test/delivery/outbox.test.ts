@@ -61,7 +61,7 @@ const ids = ({ settlements }: SettleRequest): readonly number[] =>
   settlements.map(({ delivery }) => delivery.id)
 
 describe('a batch', () => {
-  test('has all settlements and requests of one turn', async () => {
+  test('holds all settlements and requests of one turn of the event loop', async () => {
     const { outbox, batches, reported } = outboxOf(() => Promise.resolve())
     expect(outbox.isEmpty).toBe(true)
     outbox.log(requestOf(1))
@@ -80,7 +80,7 @@ describe('a batch', () => {
     expect(outbox.unwritten).toBe(0)
   })
 
-  test('has all that arrived while the previous one was written, and its own time', async () => {
+  test('holds everything that arrived while the previous batch was being written, and has its own time', async () => {
     const { opened, open } = gate()
     const { outbox, batches, reported, clock } = outboxOf(() => opened)
     outbox.settle(delivered(1))
@@ -97,7 +97,7 @@ describe('a batch', () => {
     expect(reported.at(-1)).toBe('drained, empty')
   })
 
-  test('can have only requests', async () => {
+  test('can consist of requests alone', async () => {
     const { outbox, batches } = outboxOf(() => Promise.resolve())
     outbox.log(requestOf(1))
     expect(outbox.unwritten).toBe(0)

@@ -11,7 +11,7 @@ import { answered } from './samples.ts'
 
 const inflowPerSecond = 25
 const acceptedPerSecond = 50
-/** A backlog counts as drained if no more than this is left: deliveries that arrived or were refused just now. */
+/** A backlog counts as drained if at most this many deliveries are left, which just arrived or were just refused. */
 const restMax = inflowPerSecond + 10
 
 function sum(counts: readonly (number | undefined)[]): number {
@@ -67,7 +67,7 @@ describe('an endpoint that accepts 50/s and answers the rest with 429, after 5 s
   )
 
   test.each([1, 5, 20, 500])(
-    'drains 20 s later at most if it accepted %i/s before',
+    'drains within twice the ideal time plus 20 s if it accepted %i/s before',
     (takenBefore) => {
       for (const [index, model] of Object.values(limits).entries()) {
         const before = windowLimit(takenBefore, '1')
@@ -99,7 +99,7 @@ describe('50,000 parked deliveries', () => {
     simulation.run(400, () => sum(simulation.taken) > 45_000)
     expect(sum(simulation.taken)).toBeGreaterThan(45_000)
     const refused = simulation.refused.slice(second)
-    // In each second, only requests can be refused that were in flight at the first refusal.
+    // In each second, the endpoint can refuse only the requests in flight at the first refusal.
     for (const count of refused) expect(count ?? 0).toBeLessThanOrEqual(concurrency)
     expect(sum(refused)).toBeLessThan(0.01 * sum(simulation.taken.slice(second)))
   })

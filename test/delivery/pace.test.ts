@@ -169,7 +169,7 @@ describe('a limit', () => {
     expect([50, 51]).toContain(takeFor(1_000))
   })
 
-  test('starts at most the requests of 20 ms together', () => {
+  test('starts at most 20 ms worth of requests at once', () => {
     pace.limit = 1_000
     let together = 0
     while (pace.freeAtMs(nowMs) <= nowMs) together += Math.sign(pace.start(nowMs) + 1)
@@ -198,7 +198,7 @@ describe('a limit', () => {
   })
 })
 
-test('the rate is always positive, and no start is later than a pause or an interval, after any events', () => {
+test('whatever happens, the rate is positive, and no start is later than a pause or an interval', () => {
   const step = fc.oneof(
     fc.constant('start' as const),
     fc.record({ admitted: fc.nat(20) }),

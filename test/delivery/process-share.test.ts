@@ -63,13 +63,13 @@ describe('a share of the concurrency', () => {
     expect(shareOf(10, place({ ...newcomer, memberMs: processGoneMs }))).toBe(5)
   })
 
-  test('is larger for those that joined first if it cannot be equal', () => {
+  test('is larger for the processes that joined first if the shares cannot be equal', () => {
     expect(shares(10, 3)).toEqual([4, 3, 3])
     expect(shares(2, 3)).toEqual([1, 1, 0])
     expect(shares(1, 3)).toEqual([1, 0, 0])
   })
 
-  test('is never larger with more processes, nor for one that joined later', () => {
+  test('does not grow if more processes join, and is never larger for one that joined later', () => {
     const counts = Array.from({ length: 12 }, (_, index) => index + 1)
     for (const concurrency of counts) {
       for (const processes of counts.slice(1)) {
@@ -103,7 +103,7 @@ describe('the turn to probe', () => {
     expect(Math.max(...graces(20, 0, 20))).toBe(30_000)
   })
 
-  test('is defined even if others count more processes', () => {
+  test('is defined even if the sender of the news counted more processes', () => {
     expect(graces(2, 4)).toEqual([6_000, 0])
   })
 })

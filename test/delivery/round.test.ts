@@ -68,7 +68,7 @@ const until = (letter: string, untilMs: number | null): EndpointHold => ({
   untilMs,
 })
 
-describe('every mix of results', () => {
+describe('the settlement of a round', () => {
   const ends = ['success', 'retry', 'final', 'interrupted'] as const
   const errors: Partial<Record<End & string, string>> = { retry: 'status_503', final: 'status_404' }
 
@@ -77,7 +77,7 @@ describe('every mix of results', () => {
     return mixes(length - 1).flatMap((mix) => ends.map((end) => [...mix, end]))
   }
 
-  test.each([1, 2, 3, 4, 5])('over %i endpoints', (count) => {
+  test.each([1, 2, 3, 4, 5])('follows from every mix of results of %i endpoints', (count) => {
     const all = mixes(count)
     expect(all).toHaveLength(4 ** count)
     for (const mix of all) {
@@ -206,7 +206,7 @@ describe('an answer 429', () => {
     })
   })
 
-  test('counts for the window', () => {
+  test('counts towards the window', () => {
     expect(settle(['throttled'])).toMatchObject({
       expiresAtMs: startMs + windowMs,
       progress: { attempts: 1, windowAttempts: 0, firstAttemptAtMs: startMs },
@@ -286,7 +286,7 @@ describe('the window', () => {
     })
   })
 
-  test('starts again with a manual retry, but attempts keep counting', () => {
+  test('starts again with a manual retry, which does not reset the attempts', () => {
     const delivery = leased({ lane: 'manual', attempts: 10 })
     expect(settle(['retry'], delivery)).toMatchObject({
       kind: 'retry',
@@ -304,7 +304,7 @@ describe('the window', () => {
 })
 
 describe('an endpoint whose request our side interrupted', () => {
-  test('gets the request again at once, without those that refused it, however often it is interrupted', () => {
+  test('gets the request again at once, however often, but the endpoints that refused it do not', () => {
     const first = settle(['interrupted', 'final', 60_000])
     const holds = [until('b', null), until('c', startMs + 60_000)]
     expect(first).toMatchObject({ kind: 'retry', dueAtMs: startMs, progress: { holds } })
@@ -313,7 +313,7 @@ describe('an endpoint whose request our side interrupted', () => {
     expect(settle(['interrupted', null, null], delivery)).toEqual(returned)
   })
 
-  test('does not delay a delivery beyond the schedule of the others', () => {
+  test('does not advance the schedule', () => {
     const delivery = tried([], { attempts: 4, windowAttempts: 3 })
     expect(settle(['interrupted', 'final'], delivery)).toMatchObject({
       progress: { attempts: 5, windowAttempts: 3 },

@@ -93,7 +93,7 @@ describe('the turns of destinations', () => {
     expect(started.join('')).toBe('abcabc')
   })
 
-  test('come to new destinations after those that already wait for theirs', async () => {
+  test('come to new destinations after those that already wait', async () => {
     const { rounds, take, sent, end } = roundsOf(2, ['a', 'b', 'c'])
     take('c', 9)
     take('b', 9)

@@ -7,7 +7,7 @@ const acceptedAtMs = startMs - 90_000
 const common = { messageId: 'm_1', type: 'track', destinationId: 'crm', attempts: 3, acceptedAtMs }
 
 test.each(['first', 'retry', 'manual'] as const)(
-  'a delivery of the lane %s reports when its event was accepted',
+  'a delivery in the lane %s reports when its event was accepted',
   (lane) => {
     const delivery = leased({ lane, acceptedAtMs, firstAttemptAtMs: startMs - 5_000 })
     const settled = settledDelivery({ kind: 'delivered', delivery, attempts: 3 })

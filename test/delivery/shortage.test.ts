@@ -41,7 +41,7 @@ test('a shortage halves the maximum of requests, once for requests that fail tog
   expect(made.requestsMax).toBe(1)
 })
 
-test('the maximum grows by one for as many requests as it allows, until the shortage is over', () => {
+test('the maximum grows by one each time as many requests end as it allows, until the shortage is over', () => {
   const { made, end } = shortage()
   end(short, 20)
   for (let count = 0; count < 10; count++) end(answered, 5)

@@ -31,7 +31,7 @@ describe('the destinations to ask for', () => {
     expect([...times.toAsk]).toEqual(['mail'])
   })
 
-  test('are those that became unknown, or all again', () => {
+  test('are those whose times became unknown, or all of them on request', () => {
     const times = new WaitingTimes()
     times.watch(['crm', 'mail'])
     answer(times, [])
@@ -44,7 +44,7 @@ describe('the destinations to ask for', () => {
 })
 
 describe('an answer of the store', () => {
-  test('sets the due time of each lane, and the others to empty', () => {
+  test('sets the due times of its lanes, and marks the other lanes as empty', () => {
     const times = informed()
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
     expect(times.isEmpty('crm', 'retry')).toBe(false)
@@ -71,7 +71,7 @@ describe('an answer of the store', () => {
     },
   )
 
-  test('counts even if everything is to be asked again', () => {
+  test('counts even if everything must be asked for again', () => {
     const times = new WaitingTimes()
     times.watch(['crm'])
     times.ask(['crm'])
@@ -120,7 +120,7 @@ describe('a new waiting delivery', () => {
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs - 7)
   })
 
-  test('does not replace the query of an unknown lane', () => {
+  test('does not replace the query for an unknown lane', () => {
     const times = new WaitingTimes()
     times.watch(['crm'])
     times.add('crm', 'first', startMs)
@@ -167,7 +167,7 @@ describe('the destinations with waiting deliveries', () => {
     expect([...times.waitedFor]).toEqual(['mail', 'crm'])
   })
 
-  test('include one with another known lane', () => {
+  test('include a destination whose other lane is still known', () => {
     const times = some()
     times.add('crm', 'first', startMs)
     times.forget('crm', 'retry')
