@@ -14,7 +14,7 @@ export interface HandledRequest {
   readonly rawBody: Buffer
 }
 
-/** A status, or what is done instead of answering. */
+/** A status code, or what the handler does instead of answering. */
 export type Handled = number | 'hang' | 'hang-up' | 'redirect'
 
 /** A wrong handler, and what a check says about it. */
@@ -24,11 +24,11 @@ export interface WrongHandler {
   readonly code: FindingCode
   readonly message: RegExp
   readonly cases: readonly string[]
-  /** The codes of all findings; the one above by default. */
+  /** The codes of all findings; by default only `code`. */
   readonly codes?: readonly FindingCode[]
 }
 
-/** Starts a handler of node:http that listens until the test ends; an error that it throws is answered 500. */
+/** Starts a node:http server with a handler until the test ends. It answers 500 if the handler throws. */
 export async function startHandler(handle: (request: HandledRequest) => Handled): Promise<string> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -64,14 +64,14 @@ function handledOrFailed(
   }
 }
 
-/** A handler that compares the header with a signature of its own. */
+/** Makes a handler that compares the header with the signature that `sign` computes. */
 export function comparing(sign: (rawBody: Buffer) => string): (request: HandledRequest) => Handled {
   return ({ headers, rawBody }) => (headers['x-signature'] === sign(rawBody) ? 200 : 401)
 }
 
 export const correct = comparing((rawBody) => signBody(rawBody, secret))
 
-/** A handler that lets some webhooks pass, and is correct otherwise. */
+/** Makes a handler that accepts some webhooks unchecked, and is correct otherwise. */
 export function correctExcept(
   isPassed: (request: HandledRequest, signature: string, right: string) => boolean,
 ): (request: HandledRequest) => Handled {
@@ -95,7 +95,7 @@ export function sha1(body: Buffer): string {
   return createHash('sha1').update(body).digest('hex')
 }
 
-/** What the documentation of Node shows, for headers that have the right length. */
+/** Compares as in the Node documentation. Throws if the lengths differ. */
 export function isEqualOrThrows(header: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(header, 'hex'), Buffer.from(right, 'hex'))
 }

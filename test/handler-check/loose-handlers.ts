@@ -4,14 +4,14 @@ import { correctExcept, hmac, secret, typeOf, type WrongHandler } from './handle
 /** Handlers that compare signatures loosely. */
 export const looseHandlers: readonly WrongHandler[] = [
   {
-    given: 'takes what has no signature',
+    given: 'accepts webhooks without a signature',
     handle: correctExcept((_, signature) => signature === ''),
     code: 'takes_unsigned',
     message: /without a signature/,
     cases: ['missing-header', 'empty-header', 'other-header'],
   },
   {
-    given: 'also takes a signature in X-Hub-Signature',
+    given: 'also accepts a signature in X-Hub-Signature',
     handle: correctExcept(({ headers }, _, right) => headers['x-hub-signature'] === right),
     code: 'form_ignored',
     message: /a different header/,
@@ -25,21 +25,21 @@ export const looseHandlers: readonly WrongHandler[] = [
     cases: ['forged-identify', 'forged-delete'],
   },
   {
-    given: 'compares as much as there is',
+    given: 'compares only as many digits as the header has',
     handle: correctExcept((_, signature, right) => signature !== '' && right.startsWith(signature)),
     code: 'part_compared',
     message: /compares only the beginning/,
     cases: ['truncated'],
   },
   {
-    given: 'ignores what follows',
+    given: 'ignores characters after the signature',
     handle: correctExcept((_, signature, right) => signature.startsWith(right)),
     code: 'form_ignored',
     message: /ignores letters after/,
     cases: ['longer'],
   },
   {
-    given: 'looks anywhere in the header',
+    given: 'searches the whole header for the signature',
     handle: correctExcept((_, signature, right) => signature.split(', ').includes(right)),
     code: 'form_ignored',
     message: /searches the whole header/,
@@ -67,7 +67,7 @@ export const looseHandlers: readonly WrongHandler[] = [
     cases: ['white-space'],
   },
   {
-    given: 'takes base64 too',
+    given: 'also accepts base64',
     handle: correctExcept(
       (_, signature, right) =>
         signature.endsWith('=') && Buffer.from(signature, 'base64').toString('hex') === right,
@@ -77,7 +77,7 @@ export const looseHandlers: readonly WrongHandler[] = [
     cases: ['base64'],
   },
   {
-    given: 'takes SHA-256 too',
+    given: 'also accepts SHA-256',
     handle: correctExcept(
       ({ rawBody }, signature) => signature === hmac('sha256', secret, rawBody).toString('hex'),
     ),
@@ -86,7 +86,7 @@ export const looseHandlers: readonly WrongHandler[] = [
     cases: ['sha256'],
   },
   {
-    given: 'verifies the body without the user',
+    given: 'does not notice a changed user id',
     handle: ({ headers, rawBody }) => {
       const of = (text: string): string => signBody(text, secret)
       const text = rawBody.toString()

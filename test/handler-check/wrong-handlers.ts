@@ -18,7 +18,7 @@ const rewritten = (rewrite: (text: string) => string) =>
   comparing((rawBody) => signBody(rewrite(rawBody.toString()), secret))
 const python = (text: string): string => text.replaceAll('":', '": ').replaceAll(',"', ', "')
 
-/** Every mistake of these makes the handler take or refuse nearly everything. */
+/** Each of these mistakes makes the handler accept or refuse nearly everything. */
 const grave: readonly WrongHandler[] = [
   {
     given: 'answers 200 to everything',
@@ -42,14 +42,14 @@ const grave: readonly WrongHandler[] = [
     cases: ['plain', 'type-page'],
   },
   {
-    given: 'takes no POST',
+    given: 'does not accept POST',
     handle: () => 405,
     code: 'method_refused',
     message: /does not accept POST/,
     cases: ['plain'],
   },
   {
-    given: 'takes no JSON',
+    given: 'does not accept JSON',
     handle: () => 415,
     code: 'media_type_refused',
     message: /media type/,
@@ -71,7 +71,7 @@ const grave: readonly WrongHandler[] = [
     cases: ['plain', 'type-group'],
   },
   {
-    given: 'has another secret',
+    given: 'has a different secret',
     handle: comparing((rawBody) => signBody(rawBody, 'another')),
     code: 'wrong_secret',
     message: /refuses every valid signature/,
@@ -85,7 +85,7 @@ const grave: readonly WrongHandler[] = [
     cases: ['plain', 'empty-secret'],
   },
   {
-    given: 'has "undefined" for a secret',
+    given: 'has the secret "undefined"',
     handle: comparing((rawBody) => signBody(rawBody, 'undefined')),
     code: 'wrong_secret',
     message: /the text "undefined"/,
@@ -121,7 +121,7 @@ const grave: readonly WrongHandler[] = [
     cases: ['plain', 'swapped'],
   },
   {
-    given: 'reads the body after something else did',
+    given: 'reads the body after other code has read it',
     handle: comparing(() => signBody('', secret)),
     code: 'wrong_signature',
     message: /empty body/,
@@ -180,7 +180,7 @@ const bytes: readonly WrongHandler[] = [
     cases: ['spaced', 'escaped', 'pretty', 'crlf', 'newline', 'numbers', 'altered-space'],
   },
   {
-    given: 'verifies JSON.stringify of the parsed body, and throws where that fails',
+    given: 'verifies JSON.stringify of the parsed body, and throws if parsing fails',
     handle: ({ headers, rawBody }) => {
       if (headers['x-signature'] === signBody(stringified(rawBody), secret)) return 200
       throw new Error('wrong signature')
@@ -229,7 +229,7 @@ const bytes: readonly WrongHandler[] = [
     cases: ['newline'],
   },
   {
-    given: 'reads the body as lines',
+    given: 'reads the body line by line',
     handle: rewritten((text) => text.replaceAll('\r\n', '\n')),
     code: 'line_ends_changed',
     message: /changes the line endings/,
@@ -246,7 +246,7 @@ const bytes: readonly WrongHandler[] = [
 
 const refusing: readonly WrongHandler[] = [
   {
-    given: 'throws where the length differs',
+    given: 'throws if the length differs',
     handle: ({ headers, rawBody }) =>
       isEqualOrThrows(String(headers['x-signature'] ?? ''), signBody(rawBody, secret)) ? 200 : 401,
     code: 'throws',
@@ -276,7 +276,7 @@ const refusing: readonly WrongHandler[] = [
     cases: ['type-alias'],
   },
   {
-    given: 'verifies, and refuses values that it does not know',
+    given: 'verifies, but refuses some values',
     handle: (request) => (request.rawBody.includes('1e3') ? 422 : correct(request)),
     code: 'refuses_right',
     message: /refuses valid webhooks/,
@@ -291,7 +291,7 @@ const refusing: readonly WrongHandler[] = [
     cases: ['type-page'],
   },
   {
-    given: 'takes no large body',
+    given: 'does not accept large bodies',
     handle: (request) => (request.rawBody.length > 16_384 ? 413 : correct(request)),
     code: 'body_limit',
     message: /32 KB/,
