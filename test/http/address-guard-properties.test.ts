@@ -35,7 +35,7 @@ function fullWidth(character: string): string {
   return character === '.' ? '。' : String.fromCharCode(character.charCodeAt(0) + 0xfee0)
 }
 
-/** Four numbers or fewer; the last one covers all remaining bytes. */
+/** Splits an address into one to four numbers. The last one holds all remaining bytes. */
 function parts(address: number, count: number): readonly number[] {
   const restBytes = 5 - count
   const heads = Array.from(
@@ -108,14 +108,14 @@ test('network.allow lifts the refusal of an address in every spelling of IPv4', 
   )
 })
 
-test('an IPv4 address in a forbidden range is refused, and its neighbours are not', () => {
+test('an IPv4 address in a forbidden range is refused, and one outside is not', () => {
   const ipv4 = fc.nat(2 ** 32 - 1)
   const isForbidden = (address: number): boolean =>
     forbidden.some(([first, count]) => address >= first && address < first + count)
   fc.assert(
     fc.property(ipv4, (address) => {
       const refused = guard.refusalOf(dotted(address)) !== undefined
-      // Only small ranges remain, whose edges the table of ranges tests.
+      // The other ranges are small. The tests of the table of ranges check their edges.
       if (isForbidden(address)) expect(refused).toBe(true)
       else if (address >>> 24 < 192 && address >>> 24 !== 168) expect(refused).toBe(false)
     }),

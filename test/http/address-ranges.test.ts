@@ -260,7 +260,7 @@ describe('an address that embeds an IPv4 address is treated like it:', () => {
     expect(refuser(of('93.184.216.34'))).toBe('public')
   })
 
-  test('but its prefix does not make a non-public range public', () => {
+  test('but an embedded public address does not make a non-public range public', () => {
     expect(refuser('fe80::5efe:93.184.216.34')).toBe('fe80::/10')
   })
 })

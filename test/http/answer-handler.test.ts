@@ -49,7 +49,7 @@ describe('AnswerHandler', () => {
     expect(outcomes).toEqual([reason])
   })
 
-  test('ends an aborted request at once while it waits for a connection, and aborts the connection that it then gets', () => {
+  test('if a request is aborted before it has a connection, ends it at once, and aborts the connection later', () => {
     const { handler, controller, outcomes, reasons } = dispatched()
     handler.abort(reason)
     expect(outcomes).toEqual([reason])

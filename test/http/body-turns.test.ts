@@ -16,7 +16,7 @@ function asked(turns: BodyTurns, sizes: readonly number[]) {
   }
   return {
     came,
-    /** Runs this many turns of the event loop. */
+    /** Runs the event loop up to this turn. */
     after: async (count: number) => {
       while (turn < count) {
         turn++
@@ -36,7 +36,7 @@ test('bodies are handled immediately while the turn has time left', () => {
   ])
 })
 
-test("once a turn's time is used up, each fourth turn handles one large body, and small ones go first", async () => {
+test("once a turn's time is used up, every fourth turn handles one large body, and small ones go first", async () => {
   const { after } = asked(new BodyTurns(0), [large, large + 1, large + 2, 1, 2])
   expect(await after(8)).toEqual([
     [large, 0],

@@ -41,7 +41,7 @@ test('requests on one connection are handled one after the other', async () => {
   await arrived.opened
   const order: string[] = []
   while (order.length < 3) {
-    // By now the server has the rest of the requests, which wait.
+    // By now the server has received the other requests, but they wait.
     expect(responses.length).toBe(order.length + 1)
     const { path, response } = responses[order.length]!
     order.push(path)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FairBudget } from '../../src/http/index.ts'
 
-test('a client can hold no more than is free, and returns it', () => {
+test('a client can hold as much as stays free for others, and releases it', () => {
   const budget = new FairBudget(100)
   const [one, same] = [budget.share('a'), budget.share('a')]
   expect([one.take(40), same.take(11), same.take(10)]).toEqual([true, false, true])

@@ -53,7 +53,7 @@ describe('the origin of a request', () => {
     ['localhost', 'http://localhost'],
     ['localhost:80', 'http://localhost'],
     ['localhost:443', 'https://localhost'],
-  ])('at %s, %s is its own', (host, origin) => {
+  ])('at %s, %s is the same origin', (host, origin) => {
     expect(foreignSign({ host, origin })).toBeUndefined()
   })
 

@@ -139,7 +139,7 @@ describe('a name without a response', () => {
   })
 })
 
-describe('names that are never answered', () => {
+describe('names that are looked up in DNS', () => {
   async function namesOf(records: Readonly<Record<string, NameRecord>>) {
     const server = await DnsServer.start(records)
     onTestFinished(() => server.close())
@@ -152,7 +152,7 @@ describe('names that are never answered', () => {
     return { names: new Names({ source }), server }
   }
 
-  test('do not delay other names, however many there are', async () => {
+  test('do not delay others if they are never answered, however many there are', async () => {
     const dead = Array.from({ length: 300 }, (_, index) => `dead${index}.example`)
     const { names, server } = await namesOf({
       ...Object.fromEntries(dead.map((name) => [name, 'silent'] as const)),
@@ -166,11 +166,11 @@ describe('names that are never answered', () => {
     dead.forEach((name) => void resolve(name))
     await server.received('dead0.example')
     await resolve('healthy.example')
-    // Only as many lookups have given way as earlier names needed.
+    // No more lookups were aborted than the names before it needed.
     expect(answered.filter((name) => name.startsWith('dead')).length).toBeLessThanOrEqual(101)
   })
 
-  test('are refused by a guard for any non-public address, whoever found it', async () => {
+  test('are refused by a guard if any address is not public, even from the cache', async () => {
     const { names } = await namesOf({ 'mixed.example': ['93.184.215.14', '10.0.0.5'] })
     const guard = new AddressGuard({ resolveName: names.resolve })
     await expect(guard.resolve('mixed.example')).rejects.toMatchObject({ code: 'private_address' })

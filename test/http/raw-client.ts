@@ -11,7 +11,7 @@ export async function dial(port: number): Promise<Socket> {
   return socket
 }
 
-/** Everything that arrives until the other side ends the connection. */
+/** Reads everything that arrives until the connection closes. */
 export async function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).resume()
@@ -20,7 +20,7 @@ export async function readAll(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The next data that arrives. */
+/** Reads the next data that arrives. */
 export async function readSome(socket: Socket): Promise<string> {
   const [chunk] = (await once(socket, 'data')) as [Buffer]
   return chunk.toString('utf8')
@@ -31,7 +31,7 @@ export function postHead(headers: readonly string[], target = '/'): string {
   return [`POST ${target} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n')
 }
 
-/** Writes blanks until the other side stops reading; resolves to how many it accepted, at most `bytes`. */
+/** Writes up to `bytes` blanks, until the other side stops reading. Returns how many it accepted. */
 export async function writeBlanks(socket: Socket, bytes: number): Promise<number> {
   const chunk = Buffer.alloc(64 * 1024, 0x20)
   let bytesWritten = 0

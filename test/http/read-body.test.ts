@@ -18,7 +18,7 @@ const bytesMax = 1_000
 
 type Read = (...given: Parameters<typeof readBody>) => Promise<SharedBodyReading>
 
-/** A server that reads bodies and answers 200; with the bodies it read, and whether it paused. */
+/** Starts a server that reads bodies and answers 200. Returns what it read, and whether it paused the request. */
 async function startReading(clock = new ManualClock(0), read: Read = readBody) {
   const readings = new EventEmitter<{ reading: [SharedBodyReading, boolean] }>()
   const listening = await listen(
@@ -44,7 +44,7 @@ describe('readBody', () => {
     ['nothing', lengthOf(0), ''],
     ['a body without a length or an end', postHead([]), ''],
     ['bytes of a known length', lengthOf(4), 'body'],
-    ['as many bytes as may be', lengthOf(bytesMax), 'x'.repeat(bytesMax)],
+    ['the maximum number of bytes', lengthOf(bytesMax), 'x'.repeat(bytesMax)],
   ])('reads %s', async (_name, head, body) => {
     const { socket, nextReading } = await startReading()
     const reading = nextReading()
@@ -94,7 +94,7 @@ describe('readBody', () => {
       'x'.repeat(bytesMax + 1),
       { kind: 'too_large', bytes: Buffer.from('x'.repeat(bytesMax)), isRead: false },
     ],
-  ])('gives up at its deadline a body that %s', async (_name, part, expected) => {
+  ])('at the deadline, abandons a body that %s', async (_name, part, expected) => {
     const clock = new WatchedClock(0)
     const { socket, nextReading } = await startReading(clock)
     const begun = clock.scheduled(bodyDeadlineMs)
@@ -108,9 +108,9 @@ describe('readBody', () => {
   })
 
   test.each([
-    ['before its end', 'partial', { kind: 'cut_off', bytes: Buffer.from('partial') }],
+    ['before the end of its body', 'partial', { kind: 'cut_off', bytes: Buffer.from('partial') }],
     [
-      'when it was too large',
+      'after its body became too large',
       'x'.repeat(bytesMax + 1),
       { kind: 'too_large', bytes: Buffer.from('x'.repeat(bytesMax)), isRead: false },
     ],
@@ -151,8 +151,8 @@ describe('readBody', () => {
   })
 })
 
-describe('one of many bodies', () => {
-  /** A server whose budget a single client may use half of. */
+describe('a body that shares a budget', () => {
+  /** Starts a server that lets a single client use half of its budget. */
   async function startSharing(budgetBytes = 1_300) {
     const budget = new FairBudget(budgetBytes)
     const shares: FairShare[] = []
@@ -164,7 +164,7 @@ describe('one of many bodies', () => {
     return { ...(await startReading(undefined, read)), budget, shares }
   }
 
-  test('holds its bytes until they are returned', async () => {
+  test('holds its bytes until they are released', async () => {
     const { socket, nextReading, budget, shares } = await startSharing()
     const reading = nextReading()
     socket.write(lengthOf(600) + 'x'.repeat(600))
@@ -180,7 +180,7 @@ describe('one of many bodies', () => {
     expect(await last).toEqual({ kind: 'complete', bytes: Buffer.from('z'.repeat(101)) })
   })
 
-  test('returns everything if there is no room for the whole body', async () => {
+  test('releases everything if there is no room for the whole body', async () => {
     const { socket, nextReading, budget } = await startSharing()
     const reading = nextReading()
     socket.write(postHead(['Transfer-Encoding: chunked']))
@@ -190,7 +190,7 @@ describe('one of many bodies', () => {
     expect(budget.held).toBe(0)
   })
 
-  test('uses no more budget in many small parts than in one', async () => {
+  test('takes at most twice its bytes from the budget, even in many small parts', async () => {
     const { socket, nextReading, budget } = await startSharing()
     const reading = nextReading()
     socket.write(postHead(['Transfer-Encoding: chunked']) + '1\r\nx\r\n'.repeat(300) + '0\r\n\r\n')
@@ -210,7 +210,7 @@ describe('one of many bodies', () => {
     }
   })
 
-  test('is not kept if no caller wants it', async () => {
+  test('is not kept if it is to be discarded', async () => {
     const { socket, nextReading } = await startReading(undefined, discardBody)
     for (const [body, expected] of [
       ['', { kind: 'complete', bytes: Buffer.alloc(0) }],
@@ -231,6 +231,6 @@ test.each<[SharedBodyReading, boolean]>([
   [{ kind: 'cut_off', bytes: Buffer.alloc(0) }, false],
   [{ kind: 'no_room', isRead: true }, false],
   [{ kind: 'no_room', isRead: false }, true],
-])('%j may be followed by more: %s', (body, expected) => {
+])('more of the body may arrive after %j: %s', (body, expected) => {
   expect(isArriving(body)).toBe(expected)
 })

@@ -33,7 +33,7 @@ async function startWaiting(options: ListenOptions = {}) {
   return { ...(await start(handler, options)), arrived }
 }
 
-/** The whole answer to a fault. */
+/** Returns a pattern for the whole answer to a fault. */
 const answerTo = (fault: RequestFault): RegExp =>
   new RegExp(
     [
@@ -47,7 +47,7 @@ const answerTo = (fault: RequestFault): RegExp =>
 
 describe('a fault is answered and closes the connection:', () => {
   test.each<[string, RequestFault, string]>([
-    ['what is not HTTP', 'malformed', 'nonsense\r\n\r\n'],
+    ['bytes that are not HTTP', 'malformed', 'nonsense\r\n\r\n'],
     ['an unknown version', 'malformed', 'GET / HTTP/9.9\r\n\r\n'],
     ['no host', 'malformed', 'GET / HTTP/1.1\r\n\r\n'],
     [
@@ -167,7 +167,7 @@ test('a client that keeps writing can still read its answer, but not for ever', 
   expect(faults).toEqual(['malformed', 'malformed'])
 })
 
-test('without its own fault answers a server sends those of Node', async () => {
+test('a server without its own fault answers sends those of Node', async () => {
   const address = { host: '127.0.0.1', port: 0 }
   const listening = await listen((_request, response) => response.end('fine'), address)
   onTestFinished(() => listening.close(0))

@@ -38,7 +38,7 @@ test('the oldest turn gives way to others, but not before its safe time is over'
   expect(old[1]?.controller.signal.aborted).toBe(false)
 })
 
-test('the oldest keeps its turn while no other caller needs it', async () => {
+test('the oldest turn lasts while no other caller needs one', async () => {
   const clock = new ManualClock(startMs)
   const turns = new Turns({ turnsMax: 2, safeMs: 500, clock })
   const old = [taker(turns), taker(turns)]
