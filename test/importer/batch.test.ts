@@ -92,7 +92,7 @@ describe('defaults shared by many calls', () => {
     )
   })
 
-  it('is a bad row when it is nested too deeply', async () => {
+  it('are a bad row if they are nested too deeply', async () => {
     const deep = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
     const text = (levels: number) => `{"context":${deep(levels)},"batch":[{"b":1}]}`
     expect(await briefOf(text(501))).toEqual([

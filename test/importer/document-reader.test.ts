@@ -36,7 +36,7 @@ describe('a broken element', () => {
     ])
   })
 
-  it('may be missing between commas', async () => {
+  it('may be a missing value between commas', async () => {
     const rows = await rowsOf('[{"a":1},,{"b":2},]')
     expect(rows.map((row) => (row.kind === 'bad' ? row.message : row.value))).toEqual([
       { a: 1 },
@@ -79,7 +79,7 @@ describe('a missing or wrong end', () => {
     ])
   })
 
-  it('may be followed by something that is not JSON, and that by something that is', async () => {
+  it('may be followed by text that is not JSON, and then by text that is', async () => {
     const rows = '{\n"b":2\n}\n{\n"c":3\n}\n'
     expect(await briefOf(`[{"a":1}]]\n${rows}`)).toEqual([
       [1, { a: 1 }],
@@ -89,7 +89,7 @@ describe('a missing or wrong end', () => {
     ])
   })
 
-  it('of a multi-line object is where its braces close', async () => {
+  it('does not hide the rows after a multi-line object whose braces close', async () => {
     expect(await briefOf('{\n"a":[1\n}\n{"b":2}')).toEqual([
       [1, 'invalid_json'],
       [4, { b: 2 }],
@@ -98,7 +98,7 @@ describe('a missing or wrong end', () => {
 })
 
 describe('an object', () => {
-  it('is not a batch document because of a nested list or a string called "batch"', async () => {
+  it('is not a batch document just because a nested list or a string is called "batch"', async () => {
     const value = { a: { batch: [1] }, 'x"batch': [1], b: ['batch', [2]] }
     expect(await briefOf(JSON.stringify(value, null, 1))).toEqual([[1, value]])
     expect(await briefOf('{\n"batch": null}')).toEqual([[1, { batch: null }]])

@@ -24,7 +24,7 @@ describe('an input in an unsupported format', () => {
     }
   })
 
-  test('is refused with a remedy: it is a tar archive, packed or not', async () => {
+  test('is refused with a remedy: it is a tar archive, compressed or not', async () => {
     const head = Buffer.alloc(512)
     head.write('export/calls.ndjson')
     head.write('ustar', 257)
@@ -41,7 +41,7 @@ describe('an input in an unsupported format', () => {
     }
   })
 
-  test('does not delay a row that arrives alone', async () => {
+  test('is looked for without delaying a row that arrives alone', async () => {
     async function* live(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('{"a":1}\n')
       await new Promise(() => undefined)
@@ -50,7 +50,7 @@ describe('an input in an unsupported format', () => {
     expect(first).toMatchObject({ value: [{ kind: 'row', value: { a: 1 } }] })
   })
 
-  // If the time grew exponentially with the cells, the third text would never be decided.
+  // If the time grew exponentially with the number of cells, the third text would take for ever.
   test.each(['broken', 'a, {"b":1}', `${'a ,'.repeat(200)}!`, 'nul, 5', ''])(
     'is not suspected in %j',
     async (text) => {

@@ -12,7 +12,7 @@ const compressions: readonly (readonly [string, (text: string) => Buffer])[] = [
 describe.each(compressions)('formats, %s', (_, compress) => {
   const read = (text: string) => briefOf(compress(text))
 
-  it('reads NDJSON, also without a last line feed', async () => {
+  it('reads NDJSON, even without a final line feed', async () => {
     expect(await read('{"a":1}\n{"b":2}')).toEqual([
       [1, { a: 1 }],
       [2, { b: 2 }],
@@ -30,7 +30,7 @@ describe.each(compressions)('formats, %s', (_, compress) => {
     ])
   })
 
-  it('reads a batch document whose batch is the first key, or is not', async () => {
+  it('reads a batch document, whether batch is its first key or not', async () => {
     expect(await read('{"batch":[{"a":1},{"b":2}],"sentAt":"x","writeKey":"y"}')).toEqual([
       [1, { a: 1 }],
       [1, { b: 2 }],
@@ -40,7 +40,7 @@ describe.each(compressions)('formats, %s', (_, compress) => {
     ])
   })
 
-  it('reads one object over several lines, or several of them one after the other', async () => {
+  it('reads an object on several lines, or several of these one after the other', async () => {
     expect(await read('{\n  "a": {"x": [1]}\n}\n')).toEqual([[1, { a: { x: [1] } }]])
     expect(await read('\n{\n  "a": 1\n}\n\n{\n  "b": 2\n}{"c":3}')).toEqual([
       [2, { a: 1 }],
@@ -84,7 +84,7 @@ describe.each(compressions)('formats, %s', (_, compress) => {
 })
 
 describe('good rows', () => {
-  it('takes a byte order mark, CR LF and blank lines', async () => {
+  it('accepts a byte order mark, CR LF and blank lines', async () => {
     const rows = await rowsOf('\ufeff{"a":1}\r\n\r\n  \n{"b":2}\r\n')
     expect(rows).toEqual([
       { kind: 'row', line: 1, value: { a: 1 }, bytes: 7 },
@@ -94,14 +94,14 @@ describe('good rows', () => {
     expect(await briefOf('\ufeff{\n"a":1}')).toEqual([[1, { a: 1 }]])
   })
 
-  it('takes a byte order mark again where files were joined', async () => {
+  it('accepts another byte order mark where files were joined', async () => {
     expect(await briefOf('\ufeff{"a":1}\n\ufeff{"b":2}\n')).toEqual([
       [1, { a: 1 }],
       [2, { b: 2 }],
     ])
   })
 
-  it('takes any unicode and ends lines at line feeds only', async () => {
+  it('accepts any Unicode character, and ends lines only at line feeds', async () => {
     const text = '{"a":"\u2028\u2029é日本🎁"}\n{"b":"\\ud83c"}\n{"c":"\ufffd"}\n'
     expect(await briefOf(text)).toEqual([
       [1, { a: '\u2028\u2029é日本🎁' }],
@@ -114,7 +114,7 @@ describe('good rows', () => {
     expect(await briefOf('{"a":1,"a":2}')).toEqual([[1, { a: 2 }]])
   })
 
-  it('keeps __proto__ as plain data, also through the merge of a batch', async () => {
+  it('keeps __proto__ as plain data, even when a batch is merged', async () => {
     const call = '{"__proto__":{"polluted":1},"context":{"__proto__":{"polluted":2}}}'
     const batch = `{"context":{"__proto__":{"polluted":3},"ip":"x"},"batch":[${call},{}]}`
     const [row, merged, filled] = await rowsOf(`${call}\n`).then(async (lines) => [
@@ -151,8 +151,8 @@ describe('bad rows', () => {
     ['cut off inside a string', '{"a":"x'],
     ['cut off inside an object', '{"a":{"b":1}'],
     ['cut off after a colon', '{"a":'],
-    ['followed by something', '{"a":1} x'],
-    ['no JSON at all', 'exported on Monday'],
+    ['followed by other text', '{"a":1} x'],
+    ['not JSON at all', 'exported on Monday'],
     ['a lone brace', '}'],
   ])('reads NDJSON as lines when the first row is %s', async (_, first) => {
     expect(await briefOf(`${first}\n{"b":2}\n{"c":3}\n`)).toEqual([
@@ -171,7 +171,7 @@ describe('bad rows', () => {
     )
   })
 
-  it('takes a row of exactly the limit and refuses one byte more, whatever is around it', async () => {
+  it('accepts a row of exactly the limit and refuses one byte more, whatever surrounds it', async () => {
     const row = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
     const most = row(limits.callBytesMax)
     const over = row(limits.callBytesMax + 1)
@@ -209,7 +209,7 @@ describe('bad rows', () => {
     ])
   })
 
-  it('leaves out the position within the row that newer engines tell as a line and column', async () => {
+  it('leaves out the line and column that newer engines add to the message', async () => {
     const messages = (await rowsOf('{"a" 1}')).map((row) => row.kind === 'bad' && row.message)
     expect(messages).toEqual([expect.stringMatching(/^The row is not valid JSON: .*[^)]$/)])
   })

@@ -13,7 +13,7 @@ async function tableOf(content: string | Uint8Array): Promise<readonly TableRow[
   return rows
 }
 
-/** What a row is, in short: its line, and its names, value or code. */
+/** Summarises a row: its line, and its columns, value or code. */
 function brief(row: TableRow): readonly [line: number, what: unknown] {
   switch (row.kind) {
     case 'header':
@@ -33,7 +33,7 @@ async function messageOfBad(content: string): Promise<string | undefined> {
   return (await tableOf(content)).find((row) => row.kind === 'bad')?.message
 }
 
-/** The rows in chunks that end at these places; a chunk is wiped once it was pushed. */
+/** Reads chunks that end at these places. Overwrites each after it was pushed, so that no row may rely on it. */
 function readChunks(bytes: Buffer, cuts: readonly number[]): readonly TableRow[] {
   const reader = new TableReader()
   const rows: TableRow[] = []
@@ -68,7 +68,7 @@ describe('the format', () => {
     ])
   })
 
-  it('is detected after gzip, a byte order mark and blank lines', async () => {
+  it('is detected despite gzip, a byte order mark and blank lines', async () => {
     const text = '\ufeff\r\n \r\n"id"\r\nu1\r\n'
     const rows = [
       [3, ['id']],
@@ -82,7 +82,7 @@ describe('the format', () => {
     ])
   })
 
-  it('has no rows if the list is empty', async () => {
+  it('is detected even if the list has no rows', async () => {
     expect(await read('[]')).toEqual([])
     expect(await read('\n id \n')).toEqual([[2, ['id']]])
   })
@@ -224,7 +224,7 @@ describe('a CSV', () => {
     ])
   })
 
-  it('is read to its end in little memory if a quote is not closed', () => {
+  it('is read to its end in little memory even if a quote is never closed', () => {
     const reader = new TableReader()
     reader.push(Buffer.from('id\nu1\n"u2\n'))
     const chunk = Buffer.from('u3,u4\n'.repeat(20_000))
@@ -239,16 +239,24 @@ describe('a CSV', () => {
 describe('a list that cannot be read', () => {
   const longName = 'x'.repeat(limits.callBytesMax)
   it.each([
-    ['a name twice', 'id,email, id\nu1,a,b\n', 'its header has two columns named "id"'],
+    [
+      'a column twice in the header',
+      'id,email, id\nu1,a,b\n',
+      'its header has two columns named "id"',
+    ],
     ['an open quote', 'id,"email\nu1,a\n', 'a quote in its header is not closed'],
     ['a broken quote', 'id,"email"x\nu1,a\n', 'its header is not valid CSV'],
     ['UTF-16', Buffer.from('id\nu1\n', 'utf16le'), 'it is text in UTF-16'],
-    ['UTF-16 with its mark', Buffer.from('\ufeffid\n', 'utf16le'), 'it is text in UTF-16'],
-    ['other bytes', Buffer.from([0x50, 0x4b, 0xff, 0xfe, 10]), 'its header is not valid UTF-8'],
-    ['all there is, cut off', 'user', 'it ends within its header'],
-    ['rows behind it without line breaks', 'user_id,emailu1,a', 'it ends within its header'],
-    ['a long name', `id,${longName}\nu1,a\n`, 'its header has more than 32768 bytes'],
-  ])('reports that its header has, or is, %s', async (_, content, why) => {
+    ['UTF-16 with a byte order mark', Buffer.from('\ufeffid\n', 'utf16le'), 'it is text in UTF-16'],
+    [
+      'a header that is not UTF-8',
+      Buffer.from([0x50, 0x4b, 0xff, 0xfe, 10]),
+      'its header is not valid UTF-8',
+    ],
+    ['a header that is cut off', 'user', 'it ends within its header'],
+    ['no line breaks', 'user_id,emailu1,a', 'it ends within its header'],
+    ['a header that is too long', `id,${longName}\nu1,a\n`, 'its header has more than 32768 bytes'],
+  ])('is refused with the reason: %s', async (_, content, why) => {
     const error = await tableOf(content).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(EvrouteError)
     expect((error as EvrouteError).code).toBe('cannot_read_file')
@@ -279,7 +287,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-it('reads whatever cells a CSV has, however it arrives', () => {
+it('reads any cells of a CSV, however it is split into chunks', () => {
   const table = fc.record({
     rows: fc.array(fc.tuple(cell, cell)),
     delimiter: delimiters,
@@ -301,7 +309,7 @@ it('reads whatever cells a CSV has, however it arrives', () => {
   )
 })
 
-it('reads the same of any text, good or broken, however it arrives', () => {
+it('reads the same rows from any text, good or broken, however it is split into chunks', () => {
   const fragment = fc.constantFrom(
     ...['id', ',', ';', '\t', '"', '""', '\n', '\r\n', '\r', ' ', 'u1', 'é', '\ufeff', '\0'],
     ...['u1,x\n', '"a,\nb",c\n', '{"id":1}\n', '[', '\n\n', ',,\n'],

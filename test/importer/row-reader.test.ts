@@ -5,7 +5,7 @@ import type { Row } from '../../src/importer/index.ts'
 import { EvrouteError } from '../../src/model/index.ts'
 import { RowReader } from '../../src/importer/row-reader.ts'
 
-/** The rows; one bad row for a text that is refused as CSV. */
+/** Reads rows. A text that is refused as CSV becomes one bad row. */
 function readChunks(chunks: Iterable<Buffer>, damage?: string): readonly Row[] {
   const reader = new RowReader()
   const rows: Row[] = []
@@ -23,7 +23,7 @@ function* cut(bytes: Buffer, cuts: readonly number[]): Generator<Buffer> {
   const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)
   let start = 0
   for (const end of [...places, bytes.length]) {
-    // A copy, wiped after its use: nothing may rely on a chunk once it was pushed.
+    // A copy, overwritten after use, because the reader must not rely on a chunk after it was pushed.
     const chunk = Buffer.from(bytes.subarray(start, end))
     yield chunk
     chunk.fill(0x7d)
@@ -33,7 +33,7 @@ function* cut(bytes: Buffer, cuts: readonly number[]): Generator<Buffer> {
 
 const cuts = fc.array(fc.nat(5_000), { maxLength: 40 })
 
-/** Pieces of which good and broken files of every format are made. */
+/** Pieces that make up good and broken files of every format. */
 const fragment = fc.constantFrom(
   ...[
     '{',
@@ -73,7 +73,7 @@ const object = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 5 }).filter
   (value) => !('batch' in value) && !('context' in value) && !('integrations' in value),
 )
 
-/** Every way to write down a list of objects. */
+/** Every format that can hold a list of objects. */
 const layouts: Readonly<Record<string, (objects: readonly object[]) => string>> = {
   lines: (objects) => objects.map((value) => JSON.stringify(value)).join('\n'),
   'CR LF lines with blank ones': (objects) =>
@@ -97,7 +97,7 @@ describe('RowReader', () => {
       }),
       {
         numRuns: 700,
-        // Cut within a byte order mark, where what follows decides the format.
+        // Each is cut within a byte order mark, and the bytes after it decide the format.
         examples: [
           [Buffer.from('{"a":1}\ufeff{"b":2}'), [8], false],
           [Buffer.from('{"a":\n\ufeff{"b":2}'), [8], false],
@@ -132,7 +132,7 @@ describe('RowReader', () => {
     )
   })
 
-  it('lets damage stand for a last row that is cut off, but not for one that is whole', () => {
+  it('reports damage instead of a last row that is cut off, and in addition to one that is whole', () => {
     const bad = { kind: 'bad', line: 2, code: 'invalid_json', message: 'damaged' }
     const good = (a: number) => ({ kind: 'row', line: a, value: { a }, bytes: 7 })
     const read = (text: string) => readChunks([Buffer.from(text)], 'damaged')
@@ -146,7 +146,7 @@ describe('RowReader', () => {
   })
 })
 
-describe('what a reader keeps', () => {
+describe('the memory of a reader', () => {
   const chunkBytes = 64 * 1024
   const row = JSON.stringify({ a: 'x'.repeat(2_000) })
   const mib = 1024 * 1024
@@ -166,14 +166,14 @@ describe('what a reader keeps', () => {
     ['NDJSON', text('', `${row}\n`, 200 * mib), heldTextBytesMax],
     ['an array', text('[', `${row},`, 16 * mib), heldTextBytesMax],
     ['a batch', text('{"batch":[', `${row},`, 16 * mib), heldTextBytesMax],
-    ['an array of tiny things', text('[', '1,', 2 * mib), heldTextBytesMax],
+    ['an array of tiny elements', text('[', '1,', 2 * mib), heldTextBytesMax],
     ['one line', text('{"a":"', 'x', 200 * mib), heldTextBytesMax],
-    ['one line of no JSON', text('', 'x', 200 * mib), heldTextBytesMax],
+    ['one line that is not JSON', text('', 'x', 200 * mib), heldTextBytesMax],
     ['one element', text('[{"a":"', 'x', 16 * mib), heldTextBytesMax],
-    ['one deep element', text('[', '[', 16 * mib), heldTextBytesMax],
+    ['one deeply nested element', text('[', '[', 16 * mib), heldTextBytesMax],
     ['one object over several lines', text('{\n', '"a":1,', 16 * mib), heldTextBytesMax],
     ['one member of a batch', text('{"batch":[],"a":"', 'x', 16 * mib), heldTextBytesMax],
-  ])('of %s does not grow with its size', (_, chunks, bufferedBytesMax) => {
+  ])('does not grow with the size of %s', (_, chunks, bufferedBytesMax) => {
     const reader = new RowReader()
     let mostBytes = 0
     for (const chunk of chunks) {

@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream'
 import { readRows, type Row } from '../../src/importer/index.ts'
 
-/** The bytes in chunks of one size. */
+/** Splits bytes into chunks of one size. */
 export function* slices(bytes: Uint8Array, sliceBytes: number): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes)
 }
 
-/** Gives the bytes as a stream of chunks of one size; all at once by default. */
+/** Makes a stream of chunks of one size, by default of a single chunk. */
 export function inChunks(bytes: Uint8Array, chunkBytes: number = bytes.length): Readable {
   return Readable.from(slices(bytes, chunkBytes))
 }
 
-/** All rows of a text or file. */
+/** Reads all rows of a text or file. */
 export async function rowsOf(
   content: string | Uint8Array | AsyncIterable<Uint8Array>,
 ): Promise<readonly Row[]> {
@@ -23,12 +23,12 @@ export async function rowsOf(
   return rows
 }
 
-/** What a row is, in short: its line, and its value or code. */
+/** Summarises a row: its line, and its value or code. */
 export function brief(row: Row): readonly [line: number, what: unknown] {
   return [row.line, row.kind === 'row' ? row.value : row.code]
 }
 
-/** What the rows of a text are, in short. */
+/** Summarises the rows of a text. */
 export async function briefOf(content: Parameters<typeof rowsOf>[0]): Promise<readonly unknown[]> {
   return (await rowsOf(content)).map(brief)
 }
