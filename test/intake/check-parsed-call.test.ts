@@ -5,7 +5,7 @@ import { nested } from './support.ts'
 const call = { type: 'track', userId: 'user-1', event: 'E' }
 
 describe('checkParsedCall', () => {
-  test('checks as checkCall does', () => {
+  test('checks a call in the same way as checkCall', () => {
     expect(checkParsedCall(call)).toEqual({ kind: 'valid', type: 'track', call })
     expect(checkParsedCall({ ...call, event: '' })).toMatchObject({ code: 'no_event' })
   })
@@ -13,7 +13,7 @@ describe('checkParsedCall', () => {
   test.each([
     ['objects', '{"a":', '}'],
     ['arrays', '[', ']'],
-  ])('takes 500 levels of %s in a field and refuses one more', (_name, open, close) => {
+  ])('accepts 500 levels of %s in a field and refuses one more', (_name, open, close) => {
     const check = (levels: number) =>
       checkParsedCall({ ...call, properties: { a: nested(levels - 1, open, close) } })
     expect(check(500).kind).toBe('valid')
@@ -36,13 +36,13 @@ describe('checkParsedCall', () => {
     expect(checkParsedCall('text', 'track')).toMatchObject({ code: 'not_an_object' })
   })
 
-  test('looks behind what comes first in a field', () => {
+  test('checks the nesting of every member of a field, not only of the first', () => {
     const traits = { a: [1], b: { c: null }, d: nested(500) }
     expect(checkParsedCall({ ...call, traits })).toMatchObject({ code: 'wrong_type' })
   })
 
   test.each(['context', 'integrations', 'type', 'unknown'])(
-    'answers for a %s of 10,000 levels',
+    'refuses 10,000 levels in the field %s instead of overflowing the stack',
     (field) => {
       expect(checkParsedCall({ ...call, [field]: nested(10_000, '{"a":', '}') }).kind).toBe(
         'invalid',

@@ -27,7 +27,7 @@ function startIntake(destinations: readonly Destination[] = [crm]) {
     intake,
     store,
     logged,
-    /** The batches that intake handed on. */
+    /** The batches that intake passed on to be stored. */
     added,
     accept: async (...calls: unknown[]) => {
       const results = await intake.accept({ sourceId: 'website', calls })
@@ -101,7 +101,7 @@ describe('accept', () => {
     expect(await bodies()).toMatchObject([{ messageId: 'm-1', event: track.event }, track])
   })
 
-  test('checks what the batch does not say was checked, each at its place', async () => {
+  test('checks the calls that are not marked as checked, and keeps their indexes', async () => {
     const { intake } = startIntake()
     const calls = [{ type: 'track', userId: 'user-1' }, { ...track, event: '' }, track]
     const results = await intake.accept({
@@ -116,7 +116,7 @@ describe('accept', () => {
     ])
   })
 
-  test('detects a duplicate from an earlier batch of the same source only', async () => {
+  test('detects a duplicate only in an earlier batch of the same source', async () => {
     const { intake, accept } = startIntake([{ ...crm, sourceIds: ['website', 'app'] }])
     const call = { ...track, messageId: 'm-1' }
     await accept(call)
@@ -173,10 +173,13 @@ describe('accept', () => {
   })
 
   test.each([
-    ['a property', { properties: { orderId: 9_007_199_254_740_993n } }],
-    ['a trait', { traits: { id: 12_345_678_901_234_567_890n } }],
-    ['what no destination gets', { traits: { id: 2n ** 53n }, integrations: { All: false } }],
-  ])('warns once of an integer above 2^53: %s', async (_name, fields) => {
+    ['in a property', { properties: { orderId: 9_007_199_254_740_993n } }],
+    ['in a trait', { traits: { id: 12_345_678_901_234_567_890n } }],
+    [
+      'in a call that no destination gets',
+      { traits: { id: 2n ** 53n }, integrations: { All: false } },
+    ],
+  ])('warns once about an integer above 2^53: %s', async (_name, fields) => {
     const { accept, logged } = startIntake()
     const text = JSON.stringify(
       { ...track, messageId: 'm-1', ...fields },
@@ -190,13 +193,13 @@ describe('accept', () => {
     ])
   })
 
-  test('does not warn of digits in a string', async () => {
+  test('does not warn about digits in a string', async () => {
     const { accept, logged } = startIntake()
     await accept({ ...track, userId: '12345678901234567890', properties: { total: 0.1 + 0.2 } })
     expect(logged).toEqual([])
   })
 
-  test('rejects a call that is nested too deeply, at no cost to the others', async () => {
+  test('rejects a call that is nested too deeply, and accepts the others', async () => {
     const { accept, bodies } = startIntake()
     const deep = { ...track, properties: { a: nested(10_000) } }
     const results = await accept(track, deep, { ...track, traits: nested(10_000) }, track)
@@ -236,7 +239,7 @@ describe('accept', () => {
 })
 
 describe('take', () => {
-  test('reports the outcome of each call, and nothing of its event', async () => {
+  test('reports the outcome of each call, without its event', async () => {
     const { intake, store } = startIntake()
     const call = { ...track, messageId: 'm-1' }
     const filtered = { ...track, integrations: { All: false } }
@@ -259,7 +262,7 @@ describe('take', () => {
     const stored = gate()
     const events: WeakRef<object>[] = []
     const intake = new Intake({
-      // Not async: the events would be held here.
+      // Not async: a suspended function would keep the events alive.
       add: ([event]) => {
         events.push(new WeakRef(event ?? {}))
         return stored.opened.then(() => ['routed'])

@@ -31,7 +31,7 @@ describe('normalise', () => {
     ['screen', { anonymousId: 'a', name: 'Home', category: 'App', properties: {} }],
     ['group', { userId: 'u', groupId: 'g', traits: { 'total billed': 830 } }],
     ['alias', { userId: 'u', previousId: 'a' }],
-  ])('keeps the fields of %s and adds what an event has', (type, call) => {
+  ])('keeps the fields of %s and adds those of an event', (type, call) => {
     const given = { ...call, messageId: 'm-1', context: { ip: '192.0.2.1' } }
     expect(eventOf(given, {}, type)).toEqual({
       ...given,
@@ -44,7 +44,7 @@ describe('normalise', () => {
     })
   })
 
-  test('makes text of numbers that serve as ids', () => {
+  test('turns ids that are numbers into text', () => {
     const ids = { userId: 42, anonymousId: 0, groupId: 7.5, previousId: -1, messageId: 1e21 }
     expect(eventOf(ids)).toMatchObject({
       userId: '42',
@@ -55,13 +55,13 @@ describe('normalise', () => {
     })
   })
 
-  test.each([null, undefined, ''])('leaves ids and names out that are %j', (value) => {
+  test.each([null, undefined, ''])('leaves out ids and names that are %j', (value) => {
     const fields = ['userId', 'anonymousId', 'previousId', 'groupId', 'event', 'name', 'category']
     const event = eventOf(Object.fromEntries(fields.map((field) => [field, value])))
     for (const field of fields) expect(event).not.toHaveProperty(field)
   })
 
-  test('leaves objects out that are null, but for the context and the integrations', () => {
+  test('leaves out properties and traits that are null, and makes context and integrations empty', () => {
     const call = { properties: null, traits: null, context: null, integrations: null }
     const event = eventOf(call)
     expect(event).not.toHaveProperty('properties')
@@ -69,16 +69,16 @@ describe('normalise', () => {
     expect(event).toMatchObject({ context: {}, integrations: {} })
   })
 
-  test('keeps null inside properties, which says something', () => {
+  test('keeps null inside properties, where it has a meaning', () => {
     expect(eventOf({ properties: { coupon: null } }).properties).toEqual({ coupon: null })
   })
 
-  test.each([undefined, null, ''])('makes a messageId for %j', (messageId) => {
+  test.each([undefined, null, ''])('makes a messageId if it is %j', (messageId) => {
     expect(eventOf({ messageId }).messageId).toBe('id-1')
   })
 
   describe('integrations', () => {
-    test('move up from the context where the call has none', () => {
+    test('move up from the context if the call has none', () => {
       const context = { ip: '192.0.2.1', integrations: { All: false } }
       for (const integrations of [undefined, null]) {
         expect(eventOf({ context, integrations })).toMatchObject({
@@ -89,7 +89,7 @@ describe('normalise', () => {
       expect(eventOf({ context }).context).not.toHaveProperty('integrations')
     })
 
-    test("of the call win over the context's, which go", () => {
+    test('of the call win over those of the context, which are dropped', () => {
       const context = { integrations: { All: false } }
       expect(eventOf({ context, integrations: { Webhooks: true } })).toMatchObject({
         context: {},
@@ -98,11 +98,11 @@ describe('normalise', () => {
       expect(eventOf({ context, integrations: {} }).integrations).toEqual({})
     })
 
-    test('of the context that are no object count as none', () => {
+    test('of the context are ignored if they are not an object', () => {
       expect(eventOf({ context: { integrations: [false] } }).integrations).toEqual({})
     })
 
-    test('move up without a change to the call', () => {
+    test('move up without changing the call', () => {
       const context = Object.freeze({ integrations: Object.freeze({ All: false }) })
       const call = Object.freeze({ context })
       eventOf(call)
@@ -120,14 +120,14 @@ describe('normalise', () => {
       )
     })
 
-    test.each([undefined, null])('is the time of arrival when it is %j', (timestamp) => {
+    test.each([undefined, null])('is the time of arrival if it is %j', (timestamp) => {
       const { event, timestampUnreadable } = normalised({ timestamp }, { sentAtMs: at('02:00:00') })
       expect(event.timestamp).toBe(now)
       expect(timestampUnreadable).toBe(false)
     })
 
     test.each(['hello 5', '', 1_767_323_045_678, {}, true])(
-      'is the time of arrival when it is %j, and that is told',
+      'is the time of arrival if it is %j, which is reported as unreadable',
       (value) => {
         for (const call of [{ timestamp: value }, { originalTimestamp: value }]) {
           const { event, timestampUnreadable } = normalised(call, { sentAtMs: at('02:00:00') })
@@ -137,17 +137,17 @@ describe('normalise', () => {
       },
     )
 
-    test('is not corrected where there is no second clock, whatever the call says', () => {
+    test('is not corrected if the arrival has no sentAtMs, even if the call has a sentAt', () => {
       const call = { timestamp: '2026-01-02T03:00:00Z', sentAt: '2015-12-12T19:11:01.169Z' }
       expect(timestampOf(call)).toBe('2026-01-02T03:00:00.000Z')
     })
 
-    test('is not corrected where nobody says when it was sent', () => {
+    test('is not corrected if neither the batch nor the call has a sentAt', () => {
       const call = { timestamp: '2026-01-02T03:00:00Z' }
       expect(timestampOf(call, { sentAtMs: null })).toBe('2026-01-02T03:00:00.000Z')
     })
 
-    test("is corrected by the batch's moment of sending", () => {
+    test('is corrected by the sentAt of the batch', () => {
       const arrival = { sentAtMs: at('02:00:10') }
       expect(timestampOf({ timestamp: '2026-01-02T02:00:00Z' }, arrival)).toBe(
         '2026-01-02T03:03:55.678Z',
@@ -158,7 +158,7 @@ describe('normalise', () => {
     })
 
     test.each([at('02:00:05'), null])(
-      "is corrected by the call's moment of sending before the batch's",
+      'is corrected by the sentAt of the call if that is readable, and otherwise by that of the batch',
       (sentAtMs) => {
         const call = { timestamp: '2026-01-02T02:00:00Z', sentAt: '2026-01-02T02:00:10Z' }
         expect(timestampOf(call, { sentAtMs })).toBe('2026-01-02T03:03:55.678Z')
@@ -168,7 +168,7 @@ describe('normalise', () => {
       },
     )
 
-    test('is not corrected again when the call has both forms', () => {
+    test('is not corrected again if the call also has an originalTimestamp', () => {
       const call = {
         originalTimestamp: '2015-12-12T19:11:01.152Z',
         sentAt: '2015-12-12T19:11:01.169Z',
@@ -181,17 +181,17 @@ describe('normalise', () => {
     test.each([
       ['2026-01-02T02:00:00Z', '1970-01-01T00:00:00Z', '2026-01-02T02:00:00.000Z'],
       ['2026-01-02T02:01:00.001Z', '2026-01-02T02:00:00Z', '2026-01-02T02:01:00.001Z'],
-      // A sender that rounds, and a device whose clock lost its date.
+      // A sender that rounds sentAt down, and a device whose clock lost its date.
       ['2026-01-02T02:00:00.900Z', '2026-01-02T02:00:00Z', '2026-01-02T03:04:06.578Z'],
       ['1970-01-01T00:00:10Z', '1970-01-01T00:00:20Z', '2026-01-02T03:03:55.678Z'],
     ])(
-      '%s is corrected unless it is after the moment of sending, %s',
+      '%s is corrected unless it is more than a minute after sentAt, %s',
       (timestamp, sentAt, written) => {
         expect(timestampOf({ timestamp }, { sentAtMs: Date.parse(sentAt) })).toBe(written)
       },
     )
 
-    test('is the original one when the other cannot be read', () => {
+    test('is originalTimestamp if timestamp is unreadable', () => {
       const call = { timestamp: 'hello 5', originalTimestamp: '2026-01-02T03:00:00Z' }
       expect(normalised(call)).toMatchObject({
         event: { timestamp: '2026-01-02T03:00:00.000Z' },
@@ -199,7 +199,7 @@ describe('normalise', () => {
       })
     })
 
-    test('is the time of arrival when its correction leads out of the calendar', () => {
+    test('is the time of arrival if its correction leaves the range of four-digit years', () => {
       const call = { timestamp: '0010-01-01' }
       const arrival = { sentAtMs: Date.parse('9999-01-01T00:00:00Z') }
       expect(normalised(call, arrival)).toMatchObject({
@@ -208,7 +208,7 @@ describe('normalise', () => {
       })
     })
 
-    test('can always be read again, whatever the call and the sender say', () => {
+    test('can always be read again, whatever times the call contains', () => {
       const moment = fc.date({ noInvalidDate: true }).map((date) => date.toISOString())
       const stated = fc.option(fc.oneof(moment, fc.string()), { nil: undefined })
       fc.assert(
@@ -221,7 +221,7 @@ describe('normalise', () => {
     })
   })
 
-  test('is historical when it happened more than 24 hours before it arrived', () => {
+  test('makes an event historical if it happened more than 24 hours before it arrived', () => {
     const atAge = (ageMs: number): boolean =>
       eventOf({ timestamp: new Date(nowMs - ageMs).toISOString() }).historical
     expect(atAge(dayMs)).toBe(false)
@@ -229,7 +229,7 @@ describe('normalise', () => {
     expect(atAge(-dayMs)).toBe(false)
   })
 
-  test('is historical by the corrected time, not by the clock of the sender', () => {
+  test('decides by the corrected time whether an event is historical, not by the clock of the sender', () => {
     const yesterday = { timestamp: '2025-12-01T00:00:00Z' }
     const sentAtMs = Date.parse('2025-12-01T00:00:01Z')
     expect(eventOf(yesterday, { sentAtMs }).historical).toBe(false)

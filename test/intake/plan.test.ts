@@ -17,7 +17,7 @@ const alias: AnalyticsEvent = {
 }
 
 describe('planEvent', () => {
-  test('plans a delivery for each destination that gets the event, and only there', () => {
+  test('plans a delivery for each destination that gets the event, and for no other', () => {
     const destinations = [
       { ...crm, id: 'off', enabled: false },
       { ...crm, id: 'first' },
@@ -55,7 +55,7 @@ describe('planEvent', () => {
 describe('deletionEvent', () => {
   const arrival = { sourceId: 'website', receivedAtMs: nowMs, newId: () => 'id-1' }
 
-  test('makes an event of a deletion request', () => {
+  test('turns a deletion request into an event', () => {
     const event = deletionEvent({ userId: 'user-1', timestamp: '2012-12-02T00:30:08Z' }, arrival)
     expect(event).toEqual({
       messageId: 'id-1',
@@ -70,7 +70,10 @@ describe('deletionEvent', () => {
     })
   })
 
-  test.each([undefined, 'hello 5'])('takes the time of arrival for %j', (timestamp) => {
-    expect(deletionEvent({ userId: 'user-1', timestamp }, arrival).timestamp).toBe(now)
-  })
+  test.each([undefined, 'hello 5'])(
+    'uses the time of arrival if the timestamp is %j',
+    (timestamp) => {
+      expect(deletionEvent({ userId: 'user-1', timestamp }, arrival).timestamp).toBe(now)
+    },
+  )
 })

@@ -1,10 +1,10 @@
 import type { Destination } from '../../src/model/index.ts'
 import { createRuntime, lineLog, ManualClock, type Runtime } from '../../src/runtime/index.ts'
 
-/** 2026-01-02T03:04:05.678Z, where the clocks of these tests stand. */
+/** The time at which the clocks of these tests stand still. */
 export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-/** The same moment as a timestamp. */
+/** `nowMs` as a timestamp. */
 export const now = '2026-01-02T03:04:05.678Z'
 
 /** A destination of the source `website`. */
@@ -19,13 +19,13 @@ export const crm: Destination = {
   concurrency: 10,
 }
 
-/** Parses a value with so many objects or arrays inside one another. */
+/** Makes a value with this many nested objects or arrays. */
 export function nested(levels: number, open = '[', close = ']'): unknown {
   const innermost = open === '[' ? '' : 'null'
   return JSON.parse(`${open.repeat(levels)}${innermost}${close.repeat(levels)}`)
 }
 
-/** A runtime whose clock stands still, with ids `id-1`, `id-2`, ... and the lines that were logged. */
+/** Creates a runtime whose clock stands still, with the ids `id-1`, `id-2` and so on. Records the lines of its log. */
 export function standingRuntime(): {
   readonly runtime: Runtime
   readonly logged: readonly string[]
