@@ -3,7 +3,7 @@ import { readUserIds } from '../../src/lists/index.ts'
 import { SettingError } from '../../src/model/index.ts'
 import { inChunks } from '../importer/support.ts'
 
-/** What the rows of a list of users are, in short: the line, and the ids or the code. */
+/** Summarises the rows of a list of users: the line, and the ids or the code. */
 async function read(text: string, columns?: readonly string[]): Promise<readonly unknown[]> {
   const rows: unknown[] = []
   for await (const group of readUserIds(inChunks(Buffer.from(text)), columns)) {
@@ -26,7 +26,7 @@ describe('a list of users', () => {
     expect(await read('[{"id":["u1",2]}]')).toEqual([[1, ['u1', '2']]])
   })
 
-  it('has the ids in the columns that are named', async () => {
+  it('has its ids in the configured columns', async () => {
     expect(await read('a,id,b\nu1,x,u2\nu3,x,\n', ['a', 'b'])).toEqual([
       [2, ['u1', 'u2']],
       [3, ['u3']],
