@@ -34,7 +34,7 @@ describe('difference', () => {
     ])
   })
 
-  test('shows the expectations of an object in the same way', () => {
+  test('has a row for every member of an expected object', () => {
     const match = matchOf({ type: 'group', traits: { plan: /^free/, 'Company Size': 10 } })
     expect(difference(match, subject(group))).toEqual([
       { field: 'type', expected: 'group', received: 'group', holds: true },
@@ -103,7 +103,7 @@ describe('differenceText', () => {
     expect(differenceText(rows, 1)).toBe(differenceText(rows, 40))
   })
 
-  test('gives one column the room that the other does not need', () => {
+  test('gives one column the width that the other does not need', () => {
     const [, line] = differenceText([{ ...rows[0]!, expected: 'e'.repeat(50) }], 80).split('\n')
     expect(line).toBe(`  type  ${'e'.repeat(50)}  track`)
   })

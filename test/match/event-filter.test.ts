@@ -44,7 +44,7 @@ describe('a filter of events', () => {
     ['body.version:1', [0, 14], 'an event has no version'],
     ['"Previous ID":anon_9', [0, 20], 'an event has no Previous ID'],
     ['has:body', [0, 8], 'an event has no body'],
-  ])('refuses %s, which no event has', (text, place, problem) => {
+  ])('refuses %s, because no event has that field', (text, place, problem) => {
     const error = errorOf(text)
     expect([error.offset, error.length]).toEqual(place)
     expect(error.message).toContain(problem)
@@ -52,7 +52,7 @@ describe('a filter of events', () => {
     expect(error.hint).toContain(`\n${error.excerpt}`)
   })
 
-  test('refuses invalid match values', () => {
+  test('refuses invalid match expressions', () => {
     expect(errorOf('').message).toContain('there is nothing to match')
     expect(errorOf('type:track x3').message).toContain(
       'only an expectation can have a count or a time',

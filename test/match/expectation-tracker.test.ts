@@ -26,7 +26,7 @@ function surplusOf(tracker: ExpectationTracker): Subject | undefined {
   return shortfall?.reason === 'too_many' ? shortfall.surplus : undefined
 }
 
-describe('an expectation after this many matching requests in time: its state during the wait, and whether it is met at the end', () => {
+describe('an expectation has the right state during the wait and result at the end, after this many matching requests', () => {
   test.each<[string, number, ExpectationState, boolean]>([
     ['type:track', 0, 'missing', false],
     ['type:track', 1, 'decided', true],
@@ -68,7 +68,7 @@ test('there is no deadline without "within"', () => {
   expect(tracking('type:track').deadlineMs).toBe(Infinity)
 })
 
-test('the nearest non-matching request is kept, the first of equals', () => {
+test('the nearest non-matching request is kept, and the first of several equally near ones', () => {
   const tracker = new ExpectationTracker(parseExpectation('type:track event:Order'), 0)
   const [far, near, equal] = [{ event: 'Cart' }, { event: 'Orders' }, { event: 'Orders' }].map(
     (body) => subject({ type: 'track', ...body }),
@@ -114,7 +114,7 @@ test.each([
   ['type:track x3 within 1s', [1_000, 9_000], 'expected exactly 3, got 1, and 1 too late'],
   ['type:track never', [1_000], 'expected none, got 1'],
   ['type:page', [1_000], 'expected at least 1, got 0'],
-])('%s accounts for the requests', (text, atMs, account) => {
+])('%s says how many requests it expected and got', (text, atMs, account) => {
   expect(tracking(text, ...atMs).account).toBe(account)
 })
 

@@ -4,7 +4,7 @@ import { globMatches, globText } from '../../src/match/glob.ts'
 import { parseMatch } from '../../src/match/index.ts'
 import { subject } from './subjects.ts'
 
-/** What a glob means, without regard to speed. */
+/** Defines what a glob means, without regard to speed. */
 function means(pattern: string, text: string): boolean {
   const [first, ...rest] = Array.from(pattern)
   if (first === undefined) return text === ''
@@ -37,7 +37,7 @@ describe('globMatches', () => {
     )
   })
 
-  test('finishes with patterns that make backtracking explode', () => {
+  test('is fast with patterns that would make backtracking exponential', () => {
     const text = 'a'.repeat(1_000_000)
     const pattern = `${'a*'.repeat(900)}b`
     expect(globMatches(pattern.split('*'), `${text}c`)).toBe(false)
@@ -46,7 +46,7 @@ describe('globMatches', () => {
   })
 })
 
-test('globText writes text that reads back as the same glob', () => {
+test('globText writes text that is parsed as the same glob', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 4 }), (glob) => {
       const [term] = parseMatch(`event:${globText(glob)}`).terms

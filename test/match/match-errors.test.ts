@@ -12,7 +12,7 @@ function errorOf(read: () => unknown): MatchError {
   throw new Error('nothing was thrown')
 }
 
-/** The error of a text: the text with carets under the faulty part, and the message. */
+/** Returns the error of a text: carets under the faulty part, the message and the advice. */
 function refusal(read: (text: string) => unknown, text: string): readonly string[] {
   const error = errorOf(() => read(text))
   const carets = ' '.repeat(error.offset) + '^'.repeat(Math.max(error.length, 1))
@@ -163,7 +163,7 @@ describe('an expectation is refused', () => {
 })
 
 describe('an error of a match', () => {
-  test('is a SettingError that counts from one and shows the position', () => {
+  test('is a SettingError that counts characters from 1 and shows the position', () => {
     const error = errorOf(() => parseMatch('type:track uesr:u_1'))
     expect(error).toBeInstanceOf(SettingError)
     expect(error).toMatchObject({
@@ -178,7 +178,7 @@ describe('an error of a match', () => {
     expect(error.hint).toBe(`Did you mean user? ${fields}\n${error.excerpt}`)
   })
 
-  test('shows only the surroundings of the position, without characters that would shift the carets', () => {
+  test('shows only the text around the position, without characters that would shift the carets', () => {
     const before = `event:${'🔑'.repeat(100)} `
     const { offset, excerpt } = errorOf(() =>
       parseMatch(`${before}a\u202eb\u001b:1 ${'c'.repeat(99)}`),
@@ -190,10 +190,10 @@ describe('an error of a match', () => {
   })
 
   test.each([
-    ['all of 60 characters before it', 60, '', ''],
-    ['no more than that', 61, '…', ''],
-    ['all of 30 characters behind it', 0, '', '', 30],
-    ['no more than that behind it', 0, '', '…', 31],
+    ['up to 60 characters before the position', 60, '', ''],
+    ['at most 60 characters before the position', 61, '…', ''],
+    ['up to 30 characters after the position', 0, '', '', 30],
+    ['at most 30 characters after the position', 0, '', '…', 31],
   ])('shows %s', (...[, before, cutBefore, cutBehind, behind = 1]) => {
     const text = `${' '.repeat(before)}=${'a'.repeat(behind)}`
     const { excerpt } = errorOf(() => parseMatch(text))

@@ -4,7 +4,7 @@ import { SettingError, type JsonObject } from '../../src/model/index.ts'
 import { matchOf, type ExpectedBody, type ExpectedValue } from '../../src/match/index.ts'
 import { group, order, subject } from './subjects.ts'
 
-/** Whether a body with this one member matches. */
+/** Returns whether a body with only this member matches. */
 function holds(expected: ExpectedValue, received: JsonObject[string]): boolean {
   return matchOf({ a: expected }).test(subject({ a: received }))
 }
@@ -22,39 +22,49 @@ describe('matchOf', () => {
   })
 
   test.each<[string, ExpectedValue, JsonObject[string], boolean]>([
-    ['a number is no string', 10, '10', false],
-    ['a string is no number', '10', 10, false],
-    ['an asterisk is one', 'a*', 'ab', false],
+    ['a number is not a string', 10, '10', false],
+    ['a string is not a number', '10', 10, false],
+    ['an asterisk is literal', 'a*', 'ab', false],
     ['null is null', null, null, true],
-    ['null is not nothing', null, undefined, false],
+    ['null is not absent', null, undefined, false],
     ['false is not null', false, null, false],
-    ['undefined is nothing', undefined, undefined, true],
+    ['undefined is absent', undefined, undefined, true],
     ['undefined is not null', undefined, null, false],
-    ['an object has more', { b: 1 }, { b: 1, c: 2 }, true],
-    ['an object has less', { b: 1, c: 2 }, { b: 1 }, false],
-    ['an object without members', {}, { b: 1 }, true],
-    ['an object is no array', {}, [], false],
-    ['an object is no text', {}, 'b', false],
-    ['an array', [1, 'b'], [1, 'b'], true],
-    ['an array that is longer', [1], [1, 2], false],
-    ['an array that is shorter', [1, 2], [1], false],
-    ['an array in another order', [1, 2], [2, 1], false],
-    ['an array is no object', [1], { 0: 1 }, false],
-    ['objects in an array have more', [{ b: 1 }], [{ b: 1, c: 2 }], true],
-    ['objects in an array differ', [{ b: 1 }], [{ b: 2 }], false],
-    ['what is not there in an array', [{ b: undefined }], [{ c: 1 }], true],
-    ['what is there in an array', [{ b: undefined }], [{ b: 1 }], false],
-    ['a text in place of an object', [{ b: 1 }], ['b'], false],
+    ['an object may have more members', { b: 1 }, { b: 1, c: 2 }, true],
+    ['an object must have all members', { b: 1, c: 2 }, { b: 1 }, false],
+    ['an empty object matches any object', {}, { b: 1 }, true],
+    ['an object is not an array', {}, [], false],
+    ['an object is not a text', {}, 'b', false],
+    ['an array equals an array with the same elements', [1, 'b'], [1, 'b'], true],
+    ['an array must not be longer', [1], [1, 2], false],
+    ['an array must not be shorter', [1, 2], [1], false],
+    ['an array must have the same order', [1, 2], [2, 1], false],
+    ['an array is not an object', [1], { 0: 1 }, false],
+    ['objects in an array may have more members', [{ b: 1 }], [{ b: 1, c: 2 }], true],
+    ['objects in an array must match', [{ b: 1 }], [{ b: 2 }], false],
+    ['an absent member in an array', [{ b: undefined }], [{ c: 1 }], true],
+    ['a present member in an array', [{ b: undefined }], [{ b: 1 }], false],
+    ['a text is not an object', [{ b: 1 }], ['b'], false],
     ['a pattern', /^or/i, 'Order', true],
-    ['a pattern that is not there', /^or/, 'Order', false],
-    ['a pattern looks at texts', /1/, 1, false],
-    ['a predicate', (value: number) => value > 10, 11, true],
-    ['a predicate that refuses', (value: number) => value > 10, 10, false],
+    ['a pattern that does not match', /^or/, 'Order', false],
+    ['a pattern matches only texts', /1/, 1, false],
+    ['a predicate that returns true', (value: number) => value > 10, 11, true],
+    ['a predicate that returns false', (value: number) => value > 10, 10, false],
     ['a predicate that throws', (value: { b: { c: number } }) => value.b.c === 1, {}, false],
     ['a predicate in an array', [(value: number) => value > 10], [11], true],
-    ["vitest's matchers", expect.any(Number) as ExpectedValue, 1, true],
-    ["vitest's matchers that refuse", expect.stringContaining('b') as ExpectedValue, 'a', false],
-    ["vitest's matchers inside", [expect.objectContaining({ b: 1 })], [{ b: 1, c: 2 }], true],
+    ['a matcher of vitest', expect.any(Number) as ExpectedValue, 1, true],
+    [
+      'a matcher of vitest that does not match',
+      expect.stringContaining('b') as ExpectedValue,
+      'a',
+      false,
+    ],
+    [
+      'a matcher of vitest in an array',
+      [expect.objectContaining({ b: 1 })],
+      [{ b: 1, c: 2 }],
+      true,
+    ],
   ])('%s', (_name, expected, ...[received, isMatch]) => {
     const body: JsonObject = received === undefined ? { c: 1 } : { a: received }
     expect(matchOf({ a: expected }).test(subject(body))).toBe(isMatch)
@@ -81,7 +91,7 @@ describe('matchOf', () => {
     expect(matchOf({}).test(subject(null))).toBe(false)
   })
 
-  test('reads own properties of a body only', () => {
+  test('reads only own properties of a body', () => {
     expect(holds({ constructor: expect.anything() as ExpectedValue }, {})).toBe(false)
     const expected = JSON.parse('{"a":{"__proto__":{"b":1}}}') as ExpectedBody
     expect(
@@ -95,7 +105,7 @@ describe('matchOf', () => {
     expect(matchOf(expected).test(subject({ a: { b: 'c' } }))).toBe(true)
   })
 
-  test('describes what it looks for', () => {
+  test('describes what it expects', () => {
     const isLarge = (value: number): boolean => value > 10
     const expected = {
       type: 'track',
@@ -111,7 +121,7 @@ describe('matchOf', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['no object', null, 'body'],
+    ['null', null, 'body'],
     ['an array', [], 'body'],
     ['a date', { a: { when: new Date(0) } }, 'a.when'],
     ['a map', { a: [new Map()] }, 'a.0'],

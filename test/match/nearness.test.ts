@@ -26,30 +26,30 @@ describe('the nearest request is', () => {
   const match = parseMatch('type:track event:"Order Completed" properties.revenue:>10 sig:valid')
   test.each<[string, Subject, Subject]>([
     [
-      'of the right type, though other terms hold elsewhere',
+      'of the right type, although more other terms hold for another type',
       subject({ type: 'track' }, { signature: 'invalid' }),
       subject({ type: 'page', event: 'Order Completed', properties: { revenue: 11 } }),
     ],
     [
-      'the one with more terms that hold',
+      'the one for which more terms hold',
       track('Cart', { revenue: 11 }),
       track('Order Complete', { revenue: 9 }),
     ],
-    ['the one with the likest text', track('Order Completd'), track('Order Cancelled')],
+    ['the one with the most similar text', track('Order Completd'), track('Order Cancelled')],
     ['the one that has the field', track('Cart', { revenue: 9 }), track('Cart')],
-    ['a webhook, not what is none', subject({ type: 'page' }), subject(null)],
+    ['a webhook rather than another request', subject({ type: 'page' }), subject(null)],
   ])('%s', (_name, near, far) => {
     expect(nearness(match, near)).toBeGreaterThan(nearness(match, far))
     expect(nearest(match, [far, near])).toBe(near)
     expect(nearest(match, [near, far])).toBe(near)
   })
 
-  test('not one that matches', () => {
+  test('never one that matches', () => {
     const far = track('Cart')
     expect(nearest(match, [track('Order Completed', { revenue: 11 }), far])).toBe(far)
   })
 
-  test('the first of equals', () => {
+  test('the first of several equally near ones', () => {
     const [one, other] = [track('Cart'), track('Cart')]
     expect(nearest(match, [one, other])).toBe(one)
   })
@@ -60,7 +60,7 @@ describe('the nearest request is', () => {
     expect(nearest(parseMatch('-type:page'), [subject({ type: 'page' })])).toBeUndefined()
   })
 
-  test('of the right type for an object expectation, too', () => {
+  test('of the right type also if an object is expected', () => {
     const expected = matchOf({ type: 'track', userId: 'u_1', event: 'A' })
     const near = subject({ type: 'track' })
     expect(nearest(expected, [subject({ type: 'page', userId: 'u_1', event: 'A' }), near])).toBe(

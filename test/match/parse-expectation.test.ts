@@ -53,6 +53,6 @@ test.each([
   [{ atLeast: 3, atMost: 3 }, 'exactly 3'],
   [{ atLeast: 1, atMost: 5 }, '1 to 5'],
   [{ atLeast: 0, atMost: 5 }, 'at most 5'],
-])('%j is parsed as %s', (count, text) => {
+])('%j is written as %s', (count, text) => {
   expect(countText(count)).toBe(text)
 })

@@ -177,7 +177,7 @@ describe('a match finds', () => {
   })
 })
 
-test('bare words find a received request by the words of its row', () => {
+test('bare words find a received request by the words in its row of the list', () => {
   const wrong = subject(page, {
     signature: 'invalid',
     status: 401,
@@ -199,13 +199,13 @@ test('bare words find a received request by the words of its row', () => {
   expect(found('*')).toEqual(['wrong', 'unreceived'])
 })
 
-test('keys that every object inherits are data if the body has them', () => {
+test('keys that every object inherits match only if the body itself has them', () => {
   const body = JSON.parse('{"type":"track","traits":{"__proto__":{"constructor":1}}}') as never
   expect(parseMatch('traits.__proto__.constructor:1').test(subject(body))).toBe(true)
   expect(parseMatch('traits.constructor:*').test(subject(body))).toBe(false)
 })
 
-test('an id has two names, and the first one present counts', () => {
+test('an id can have either of two keys, and the first one present counts', () => {
   const both = subject({ type: 'alias', userId: 'u_1', 'User ID': 'u_2' })
   expect(parseMatch('user:u_1').test(both)).toBe(true)
   expect(parseMatch('user:u_2').test(both)).toBe(false)

@@ -97,7 +97,7 @@ test('a formatted expectation parses as the same expectation', () => {
   )
 })
 
-test('any text is parsed, or refused at a position in it; a parsed match can test any request', () => {
+test('any text is parsed, or refused at a position in it, and a parsed match can test any request', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const match = readable(() => parseMatch(text))
@@ -134,7 +134,7 @@ test('any text is parsed, or refused at a position in it; a parsed match can tes
   )
 })
 
-/** The parsed value, or undefined for a proper refusal. */
+/** Returns the parsed value, or undefined if it was refused with a MatchError. */
 function readable<Result>(read: () => Result): Result | undefined {
   try {
     return read()

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/model/index.ts'
 import type { Subject } from '../../src/match/index.ts'
 
-/** A verified webhook that was answered 200, with overrides. */
+/** Makes a verified webhook that was answered with 200, with overrides. */
 export function subject(body: JsonObject | null, parts: Partial<Subject> = {}): Subject {
   return {
     body,
