@@ -20,14 +20,14 @@ function check(call: object): unknown {
 }
 
 describe('checkCall', () => {
-  test.each(callTypes)('takes a complete %s and hands it back unchanged', (type) => {
+  test.each(callTypes)('accepts a complete %s and returns it unchanged', (type) => {
     const call = complete[type]
     expect(checkCall(call)).toEqual({ kind: 'valid', type, call })
     expect(checkCall({ ...call, context: {}, integrations: { All: true } }).kind).toBe('valid')
   })
 
   test.each(callTypes.filter((type) => type !== 'alias'))(
-    '%s needs a userId or an anonymousId, either will do',
+    '%s needs a userId or an anonymousId',
     (type) => {
       for (const userId of absent) {
         const call = { ...complete[type], userId }
@@ -48,13 +48,13 @@ describe('checkCall', () => {
     for (const value of absent) expect(check({ ...complete[type], [field]: value })).toBe(code)
   })
 
-  test('does not take an anonymousId for the userId of an alias', () => {
+  test('does not accept an anonymousId as the userId of an alias', () => {
     const call = { type: 'alias', previousId: 'anonymous-1', anonymousId: 'anonymous-1' }
     expect(check(call)).toBe('no_user_id')
   })
 
   test.each(['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'])(
-    'takes a string or a number as %s and nothing else',
+    'accepts only a string or a number as %s',
     (field) => {
       const call = { ...complete.identify, anonymousId: 'anonymous-1' }
       for (const id of ['id-1', 0, 42, -1.5, null, undefined, '']) {
@@ -67,7 +67,7 @@ describe('checkCall', () => {
           message: `${field} must be a string`,
         })
       }
-      // JSON.parse makes the same number of 1234567890123456789 and 1234567890123456790.
+      // JSON.parse reads 1234567890123456789 and 1234567890123456790 as the same number.
       expect(check({ ...call, [field]: Number.MAX_SAFE_INTEGER })).toBe('valid')
       for (const id of [1_234_567_890_123_456_789, -(2 ** 53)]) {
         expect(checkCall({ ...call, [field]: id })).toEqual({
@@ -79,7 +79,7 @@ describe('checkCall', () => {
     },
   )
 
-  test.each(['event', 'name', 'category'])('takes only a string as %s', (field) => {
+  test.each(['event', 'name', 'category'])('accepts only a string as %s', (field) => {
     for (const text of ['text', null, undefined]) {
       expect(check({ ...complete.page, [field]: text })).toBe('valid')
     }
@@ -130,7 +130,7 @@ describe('checkCall', () => {
     [1n, 'found a bigint'],
     [['track'], 'found an array'],
     [{ toJSON: 'track' }, 'found an object'],
-  ])('refuses a type that it does not know, and shows it', (type, found) => {
+  ])('refuses an unknown type, and shows it', (type, found) => {
     expect(checkCall({ type, userId: 'user-1' })).toEqual({
       kind: 'invalid',
       code: 'unknown_type',
@@ -144,7 +144,7 @@ describe('checkCall', () => {
     )
   })
 
-  test('answers any value with a code and a message if it refuses it', () => {
+  test('gives a code and a message for any value that it refuses', () => {
     const anything = fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true })
     const call = fc.record(
       {
@@ -173,7 +173,7 @@ describe('checkCall', () => {
   })
 })
 
-test('isRejectionCode distinguishes codes of calls from others', () => {
+test('isRejectionCode is true only for the codes of rejected calls', () => {
   expect(isRejectionCode('event_too_large')).toBe(true)
   expect(isRejectionCode('internal')).toBe(false)
 })

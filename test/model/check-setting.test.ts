@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { checkUrl, checkWholeNumber, SettingError } from '../../src/model/index.ts'
 
 describe('checkWholeNumber', () => {
-  test.each([0, 1, 9, 10])('takes %d', (value) => {
+  test.each([0, 1, 9, 10])('accepts %d', (value) => {
     expect(checkWholeNumber('queueMax', value, [0, 10])).toBe(value)
   })
 
@@ -30,7 +30,7 @@ describe('checkUrl', () => {
     ['https://example.com/hook?region=eu', 'https://example.com/hook?region=eu'],
     ['HTTP://Example.com', 'http://example.com/'],
     ['https://example.com/hook#part', 'https://example.com/hook'],
-  ])('takes %s', (text, href) => {
+  ])('accepts %s', (text, href) => {
     expect(checkUrl('endpoint', text)).toBe(href)
   })
 

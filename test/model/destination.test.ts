@@ -23,6 +23,6 @@ test.each([
   ['https://example.com/?token=no-secret', 'https://example.com/…#19adfc'],
   ['https://user:no-secret@example.com/', 'https://example.com/…#2ba7f6'],
   ['example.com/no-secret', 'example.com/…#034d98'],
-])('%j is shown to readers of logs by its host and a digest', (url, name) => {
+])('%j is shown in logs only by its host and a digest', (url, name) => {
   expect(hiddenEndpoint(url)).toBe(name)
 })

@@ -34,7 +34,7 @@ describe('parseDuration', () => {
     expect(parseDuration(text)).toBeUndefined()
   })
 
-  test('refuses what is too long to be counted exactly', () => {
+  test('refuses a duration whose milliseconds would not be a safe integer', () => {
     expect(parseDuration(`${Number.MAX_SAFE_INTEGER}ms`)).toBe(Number.MAX_SAFE_INTEGER)
     expect(parseDuration(`${Number.MAX_SAFE_INTEGER}s`)).toBeUndefined()
     expect(parseDuration(`${'9'.repeat(400)}d`)).toBeUndefined()
@@ -59,7 +59,7 @@ describe('formatDuration', () => {
     [13_560_000, '3h 46m'],
     [13_619_999, '3h 46m'],
     [90_000_000, '25h'],
-  ])('writes %d', (durationMs, text) => {
+  ])('writes %d ms', (durationMs, text) => {
     expect(formatDuration(durationMs)).toBe(text)
   })
 

@@ -20,7 +20,7 @@ describe('EvrouteError', () => {
     expect(error.cause).toBe(cause)
   })
 
-  test('has no hint and no cause where none is given', () => {
+  test('has no hint and no cause unless they are given', () => {
     const error = new EvrouteError({ code: 'store_closed', message: 'Closed' })
     expect(error.hint).toBeUndefined()
     expect(Object.hasOwn(error, 'cause')).toBe(false)
@@ -45,7 +45,7 @@ test('SettingError is an EvrouteError that names the setting', () => {
   expect(new SettingError('flushAt', 'flushAt must be a number').hint).toBeUndefined()
 })
 
-test('systemCode reads the code of an error, and of anything else nothing', () => {
+test('systemCode reads the code of a system error, and returns undefined for anything else', () => {
   expect(systemCode(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))).toBe(
     'ECONNREFUSED',
   )
@@ -54,7 +54,7 @@ test('systemCode reads the code of an error, and of anything else nothing', () =
   }
 })
 
-test('messageOf reads whatever was thrown', () => {
+test('messageOf returns a message for any thrown value', () => {
   expect(messageOf(new Error('refused'))).toBe('refused')
   expect(messageOf('text')).toBe('text')
   expect(messageOf(undefined)).toBe('undefined')

@@ -7,7 +7,7 @@ test('deliverable events are the six calls and delete', () => {
   expect(Object.isFrozen(callTypes) && Object.isFrozen(eventTypes)).toBe(true)
 })
 
-test('a deletion is an event, but no call', () => {
+test('a deletion is an event, but not a call', () => {
   expect(isEventType('delete')).toBe(true)
   expect(isCallType('delete')).toBe(false)
 })

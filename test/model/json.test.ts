@@ -20,7 +20,7 @@ describe('isNestedDeeper', () => {
     expect(isNestedDeeper(value, 0)).toBe(false)
   })
 
-  test('counts a value that is empty, and the deepest of its members', () => {
+  test('counts an empty object or array as a level, and counts along the deepest member', () => {
     expect(isNestedDeeper([], 0)).toBe(true)
     expect(isNestedDeeper([], 1)).toBe(false)
     expect(isNestedDeeper({ a: 1, b: [[]], c: {} }, 2)).toBe(true)
@@ -30,7 +30,7 @@ describe('isNestedDeeper', () => {
   test.each([
     ['objects', '{"a":', '}'],
     ['arrays', '[', ']'],
-  ])('tells one level of %s more, and any number more', (_name, open, close) => {
+  ])('detects one level of %s too many, and any number too many', (_name, open, close) => {
     expect(isNestedDeeper(nested(500, open, close), 500)).toBe(false)
     expect(isNestedDeeper(nested(501, open, close), 500)).toBe(true)
     expect(isNestedDeeper(nested(100_000, open, close), 500)).toBe(true)
@@ -38,7 +38,7 @@ describe('isNestedDeeper', () => {
 })
 
 describe('recordLine', () => {
-  test('controls no terminal, and ends no line early', () => {
+  test('has no character that controls a terminal or ends the line early', () => {
     const record = { event: 'a\u001b[2J\u009b31m\u202e\u2028\u2029\u007f ü 🙂', userId: 'u_1' }
     const line = recordLine(record)
     expect(line.trimEnd()).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u)
@@ -47,7 +47,7 @@ describe('recordLine', () => {
 })
 
 describe('isTextNestedDeeper', () => {
-  test('tells the same of text as isNestedDeeper of its value', () => {
+  test('agrees with isNestedDeeper of the parsed text', () => {
     const limits = fc.integer({ min: 0, max: 4 })
     const property = fc.property(fc.json(), limits, (json, levelsMax) => {
       const padded = json + ' '.repeat(2 * levelsMax)
@@ -58,7 +58,7 @@ describe('isTextNestedDeeper', () => {
     fc.assert(property)
   })
 
-  test('counts no bracket in a string, where quotes may be escaped', () => {
+  test('ignores brackets in strings, even after escaped quotes', () => {
     const text = String.raw`{"a\\\"[[[":"}]\"[{[{"}`
     expect(isTextNestedDeeper(text, 1)).toBe(false)
     expect(isTextNestedDeeper(text, 0)).toBe(true)

@@ -38,7 +38,7 @@ describe('imbalances', () => {
     expect(imbalances({ ...balanced, accepted: 11, delivered: 5 })).toHaveLength(3)
   })
 
-  test('finds every single figure that is wrong', () => {
+  test('detects any single wrong figure', () => {
     const names = Object.keys(balanced) as (keyof Ledger)[]
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.integer({ min: 1, max: 9 }), (name, by) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { limits } from '../../src/model/index.ts'
 
-test('limits are those of the specification and of the tracking protocol, and stay so', () => {
+test('the limits are those of the specification and of the tracking protocol', () => {
   expect(limits).toEqual({
     callBytesMax: 32_768,
     callNestingMax: 500,

@@ -27,7 +27,7 @@ describe('batchMerger', () => {
     })
   })
 
-  test('keeps an opt-out that a call has in its context', () => {
+  test('keeps an opt-out in the context of a call', () => {
     const call = { context: { integrations: { Webhooks: false }, ip: '::1' } }
     expect(mergeBatch(call, { integrations: { Slack: true, Webhooks: true } })).toEqual({
       context: { ip: '::1' },
@@ -35,7 +35,7 @@ describe('batchMerger', () => {
     })
   })
 
-  test('takes integrations from the context of the batch where it has no others', () => {
+  test('uses integrations in the context of the batch if the batch has no others', () => {
     const context = { integrations: { Webhooks: false } }
     expect(mergeBatch({ integrations: { Slack: true } }, { context })).toEqual({
       context: {},
@@ -48,7 +48,7 @@ describe('batchMerger', () => {
   })
 
   test.each<JsonObject>([{}, { context: null, integrations: null }])(
-    'gives what is shared to a call with %j',
+    'adds the defaults to a call with %j',
     (call) => {
       const batch = { context: { ip: 'x' }, integrations: { All: false } }
       expect(mergeBatch(call, batch)).toEqual(batch)
@@ -56,25 +56,25 @@ describe('batchMerger', () => {
     },
   )
 
-  test('leaves what is no object to the check of the call', () => {
+  test('does not merge into a field that is not an object, which the check of the call refuses', () => {
     const call = { context: 'x', integrations: [1] }
     expect(mergeBatch(call, { context: { a: 1 }, integrations: { B: true } })).toEqual(call)
   })
 
-  test('gives a call back as it is where nothing is put under it', () => {
+  test('returns the same call if there is nothing to merge', () => {
     const call = { type: 'track', context: { ip: '::1' }, integrations: null }
     expect(mergeBatch(call, {})).toBe(call)
     expect(mergeBatch({ context: 'x' }, { context: { ip: '::1' } })).toEqual({ context: 'x' })
   })
 
-  test('takes __proto__ for plain data', () => {
+  test('treats __proto__ as plain data', () => {
     const call = JSON.parse('{"context":{"__proto__":{"a":1}}}') as JsonObject
     const merged = mergeBatch(call, { context: { ip: 'x' } })
     expect(JSON.stringify(merged)).toBe('{"context":{"ip":"x","__proto__":{"a":1}}}')
   })
 })
 
-test('what a batch says is read once, and copied for no call that says nothing of it', () => {
+test('the defaults of a batch are read once, and shared by all calls without a context', () => {
   const page = { path: '/' }
   let reads = 0
   const counting: ProxyHandler<JsonObject> = {
@@ -99,12 +99,12 @@ test.each<[number, BatchDefaults]>([
   [0, {}],
   [12, { context: { a: 'ü' }, integrations: {} }],
   [20, { context: { a: 'ü' }, integrations: { B: 'ü' } }],
-])('what a batch says has %i bytes in %j', (bytes, batch) => {
+])('the defaults have %i bytes in the batch %j', (bytes, batch) => {
   expect(batchDefaultsBytes(batch)).toBe(bytes)
 })
 
 describe('liftIntegrations', () => {
-  test('gives a call without nested integrations back as it is', () => {
+  test('returns the same call if it has no nested integrations', () => {
     for (const call of [
       {},
       { context: 'x' },
@@ -125,7 +125,7 @@ describe('liftIntegrations', () => {
       { context: {}, integrations: {} },
     ],
     [{ context: { integrations: 'x', ip: 'y' } }, { context: { ip: 'y' } }],
-  ])('makes of %j %j', (call, lifted) => {
+  ])('turns %j into %j', (call, lifted) => {
     expect(liftIntegrations(call)).toEqual(lifted)
   })
 })

@@ -17,7 +17,7 @@ test.each([
   ['stare', undefined],
   ['use', 'user'],
   ['', undefined],
-])('%j was meant to be %j', (wrong, meant) => {
+])('for %j, the nearest name is %j', (wrong, meant) => {
   expect(nearestName(wrong, known)).toBe(meant)
 })
 
@@ -28,10 +28,10 @@ test.each([
   ['prt', 'port'],
   ['colour', undefined],
   ['past', undefined],
-])('%j among longer names was meant to be %j', (wrong, meant) => {
+])('for %j among longer names, the nearest name is %j', (wrong, meant) => {
   expect(nearestName(wrong, ['sharedSecret', 'port', 'host', 'enabled'])).toBe(meant)
 })
 
-test('nothing is near where nothing is known', () => {
+test('there is no nearest name if there are no names', () => {
   expect(nearestName('port', [])).toBeUndefined()
 })

@@ -11,7 +11,7 @@ test.each([
   ['line breaks and tabs', 'one\r\ntwo\tthree\u2028four', 'one two three four'],
   ['bidi controls', 'a\u202eb\u2066c\u200fd\u061ce', 'abcde'],
   ['half a character', 'a\ud83db', 'ab'],
-  ['nothing of other scripts', 'Größe 東京 שלום 🔑', 'Größe 東京 שלום 🔑'],
+  ['nothing from other scripts', 'Größe 東京 שלום 🔑', 'Größe 東京 שלום 🔑'],
 ])('removes %s', (_name, text, expected) => {
   expect(plainText(text)).toBe(expected)
 })
@@ -30,7 +30,7 @@ test('removes every control sequence from any text', () => {
   )
 })
 
-test('a text is cut at 60 characters, never inside one', () => {
+test('a text is cut to 60 characters, and never inside a character', () => {
   expect(shortText('a'.repeat(60))).toBe('a'.repeat(60))
   expect(shortText('a'.repeat(61))).toBe(`${'a'.repeat(59)}…`)
   expect(shortText('🔑'.repeat(60))).toBe('🔑'.repeat(60))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parseRetryAfter } from '../../src/model/index.ts'
 
-/** Sun, 06 Nov 1994 08:49:37 GMT, the moment that the HTTP standard shows in its three forms. */
+/** Sun, 06 Nov 1994 08:49:37 GMT, the example of the HTTP standard for its three date formats. */
 const momentMs = Date.UTC(1994, 10, 6, 8, 49, 37)
 const minuteBeforeMs = momentMs - 60_000
 
@@ -38,7 +38,7 @@ describe('parseRetryAfter', () => {
     })
   })
 
-  test('has nothing to wait for when the date has passed', () => {
+  test('returns 0 if the date has passed', () => {
     expect(parseRetryAfter('Sun, 06 Nov 1994 08:49:37 GMT', momentMs + 1)).toBe(0)
   })
 
@@ -60,11 +60,11 @@ describe('parseRetryAfter', () => {
     'Sun, 99 Nov 1994 08:49:37 GMT',
     'Sun, 06 Nov 1994 08:49:37',
     '1994-11-06T08:49:37Z',
-  ])('finds nothing to read in %j', (header) => {
+  ])('returns undefined for %j', (header) => {
     expect(parseRetryAfter(header, minuteBeforeMs)).toBeUndefined()
   })
 
-  test('never throws and never returns a time that cannot be waited for', () => {
+  test('never throws, and returns undefined or a whole number of milliseconds that is not negative', () => {
     const header = fc.oneof(fc.string(), fc.integer().map(String), fc.date().map(String))
     fc.assert(
       fc.property(header, (text) => {

@@ -40,9 +40,12 @@ describe('parseTimestamp', () => {
     expect(read(text)).toBe(expected)
   })
 
-  test.each(['2024-02-29', '2000-02-29', '2026-12-31', '0001-01-01'])('takes the day %s', (day) => {
-    expect(read(day)).toBe(`${day}T00:00:00.000Z`)
-  })
+  test.each(['2024-02-29', '2000-02-29', '2026-12-31', '0001-01-01'])(
+    'accepts the day %s',
+    (day) => {
+      expect(read(day)).toBe(`${day}T00:00:00.000Z`)
+    },
+  )
 
   test.each([
     '2026-02-29',
@@ -109,7 +112,7 @@ describe('parseTimestamp', () => {
     )
   })
 
-  test('never throws and returns only what can be written with a year of four digits', () => {
+  test('never throws, and returns only times with a four-digit year', () => {
     const digits = fc.nat({ max: 99 }).map(String)
     const nearly = fc
       .tuple(fc.nat({ max: 9_999 }), digits, digits, digits, digits, fc.constantFrom('Z', '+0', ''))
