@@ -49,7 +49,7 @@ const programs = {
     )`,
 }
 
-describe('a bundle, away from all packages', () => {
+describe('a bundle in a folder without packages', () => {
   let sources = ''
   let bundles = ''
 
@@ -80,7 +80,7 @@ describe('a bundle, away from all packages', () => {
     return file
   }
 
-  /** As esbuild does by default: CommonJS packages that require Node's own modules fail when they are loaded. */
+  /** Like the defaults of esbuild: CommonJS packages that require Node's own modules fail when they are loaded. */
   const strict: InputOptions = {
     platform: 'neutral',
     resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'import'] },
@@ -110,7 +110,7 @@ describe('a bundle, away from all packages', () => {
     const target = await TestEndpoint.start()
     const receiver = start(await bundle('receiver', strict), target.url)
     const body = '{"type":"delete","userId":"u_1"}'
-    // The program may end before it has answered.
+    // The program may exit before it answers.
     await fetch(await receiver.firstLine(), { method: 'POST', body }).catch(() => undefined)
     expect(await receiver.ended).toMatch(/\ndelete 200\n$/)
     expect(target.bodies).toEqual([JSON.parse(body)])
@@ -120,9 +120,9 @@ describe('a bundle, away from all packages', () => {
     { format: 'esm', file: 'store-thread.mjs' },
     { format: 'cjs', file: '/store-thread' },
   ] as const)(
-    'of a service in $format lacks the thread of its store',
+    'of a service in $format reports that the thread of its store is missing',
     async ({ format, file }) => {
-      // esbuild replaces import.meta by {} in CommonJS.
+      // esbuild replaces import.meta with {} in CommonJS.
       const transform = format === 'cjs' ? { define: { 'import.meta': '{}' } } : {}
       const options: InputOptions = { platform: 'node', transform }
       const output = await start(await bundle('service', options, format)).ended
@@ -134,9 +134,9 @@ describe('a bundle, away from all packages', () => {
   )
 })
 
-/** A program and what it writes. */
+/** A running program, with what it writes to stdout and stderr. */
 class RunningProgram {
-  /** Resolves at its end with everything that it wrote. */
+  /** Resolves with the whole output when the program has ended. */
   readonly ended: Promise<string>
   readonly #child: ChildProcess
   #output = ''
@@ -149,7 +149,7 @@ class RunningProgram {
     this.ended = once(child, 'close').then(() => this.#output)
   }
 
-  /** Resolves with the first line that it writes. */
+  /** Resolves with the first line of the output. */
   async firstLine(): Promise<string> {
     while (!this.#output.includes('\n')) await once(this.#child.stdout!, 'data')
     return this.#output.slice(0, this.#output.indexOf('\n'))

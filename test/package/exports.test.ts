@@ -3,7 +3,7 @@ import * as evroute from '../../src/index.ts'
 import * as service from '../../src/service/library.ts'
 import * as testing from '../../src/testing/index.ts'
 
-test('the public surface is this list, and changes on purpose only', () => {
+test('the public surface of evroute is this list', () => {
   expect(Object.keys(evroute).sort()).toEqual([
     'Client',
     'EvrouteError',

@@ -22,7 +22,7 @@ describe('the packed package, installed in an empty folder', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'evroute-package-'))
-    // Scripts would build again, and take dist away from the tests that run beside this one.
+    // Scripts would build again, and remove dist from under the tests that run at the same time.
     const flags = ['--json', '--ignore-scripts', '--pack-destination', folder]
     const { stdout } = await run('npm', ['pack', ...flags], { cwd: root })
     packed = readPacked(stdout)
@@ -55,7 +55,7 @@ describe('the packed package, installed in an empty folder', () => {
     expect(manifest).toMatchObject({ version: stdout.trim() })
   })
 
-  test('requires few files for a dry run, each of which takes time', async () => {
+  test('requires few files for a dry run, because each takes time', async () => {
     const list = join(folder, 'required.json')
     const recorder = join(folder, 'recorder.cjs')
     await writeFile(
@@ -69,14 +69,14 @@ describe('the packed package, installed in an empty folder', () => {
     await run(process.execPath, ['--require', recorder, binary, 'send', 'track', '--dry-run'])
     const required = JSON.parse(await readFile(list, 'utf8')) as readonly string[]
     const files = required.filter((path) => path.includes('/node_modules/evroute/'))
-    // It would not be there as an ES module, whose loader takes longer than all of these.
+    // As an ES module it would be missing here, and the loader of ES modules takes longer than all of these files.
     expect(files).toContainEqual(expect.stringMatching(/dist\/command\/send\.cjs$/))
     expect(files.length).toBeLessThan(8)
     const unneeded = required.filter((path) => /@modelcontextprotocol|jsonc-parser/.test(path))
     expect(unneeded).toEqual([])
   })
 
-  test('reports a Node that it cannot run on', async () => {
+  test('reports a version of Node that it cannot run on', async () => {
     const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
     const ending = run(process.execPath, ['--no-experimental-require-module', binary, 'demo'])
     await expect(ending).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('the packed package, installed in an empty folder', () => {
     })
   })
 
-  test.runIf('enableCompileCache' in module)('keeps what Node has compiled', async () => {
+  test.runIf('enableCompileCache' in module)('caches the code that Node has compiled', async () => {
     const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
     const TMPDIR = join(folder, 'kept')
     await mkdir(TMPDIR)
@@ -99,7 +99,7 @@ describe('the packed package, installed in an empty folder', () => {
   test.each([
     ['import', 'esm.mjs', "import { Client, Receiver, verifySignature } from 'evroute'\n"],
     ['require', 'cjs.cjs', "const { Client, Receiver, verifySignature } = require('evroute')\n"],
-  ])('gives its exports to %s', async (_, file, line) => {
+  ])('can be loaded with %s', async (_, file, line) => {
     const program = 'console.log([Client, Receiver, verifySignature].map((it) => typeof it).join())'
     await writeFile(join(folder, file), line + program)
     const { stdout } = await run(process.execPath, [join(folder, file)])
@@ -110,7 +110,7 @@ describe('the packed package, installed in an empty folder', () => {
     ['node16', 'node16'],
     ['preserve', 'bundler'],
     ['esnext', 'node10'],
-  ])('gives its types to TypeScript with module %s', async (module, moduleResolution) => {
+  ])('has types for TypeScript with module %s', async (module, moduleResolution) => {
     const program = `
       import { Client, type CloseReport } from 'evroute'
       import { createService } from 'evroute/service'
