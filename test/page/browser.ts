@@ -10,7 +10,7 @@ import { signBody } from '../../src/webhook/index.ts'
 export const secret = 'not-a-real-secret'
 
 let browser: Browser | undefined
-/** Unused pages. The next test takes one, because starting a process for each page takes half of the time. */
+/** Pages of finished tests, which later tests reuse, because starting a process for each page takes half of the time. */
 const idlePages: Page[] = []
 
 /** Starts a real browser for the tests of a file. */
@@ -18,11 +18,11 @@ export function withBrowser(): void {
   beforeAll(async () => {
     browser = await launcher.launch({
       executablePath: await chromium.executablePath(),
-      // Not with the flags of the package, some of which disable web security.
+      // Without the default flags of the package, because some of them disable web security.
       args: [
         '--no-sandbox',
         '--disable-gpu',
-        // Lets a test use host names, as a different machine does.
+        // Lets a test open the page by host name, as from a different machine.
         '--host-resolver-rules=MAP *.example.com 127.0.0.1',
       ],
     })
@@ -33,7 +33,7 @@ export function withBrowser(): void {
   })
 }
 
-/** Takes a page with its own context, without anything from an earlier test. */
+/** Returns a page with its own context, without anything from an earlier test. */
 async function takePage(): Promise<Page> {
   const idle = idlePages.pop()
   return idle ?? newPage()
@@ -42,14 +42,14 @@ async function takePage(): Promise<Page> {
 async function newPage(): Promise<Page> {
   if (browser === undefined) throw new Error('withBrowser() has to be called first')
   const context = await browser.newContext({
-    // During an animation, a colour has the wrong contrast, and a click waits.
+    // An animation would give colours the wrong contrast and delay clicks.
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   return context.newPage()
 }
 
-/** Leaves the page of a test, and keeps it for the next one. */
+/** Resets the page of a test, and keeps it for the next one. */
 async function leavePage(page: Page): Promise<void> {
   page.removeAllListeners()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
@@ -123,7 +123,7 @@ async function keepPicture(page: Page, test: string): Promise<void> {
 
 /** Returns the accessibility faults that axe-core finds on the page. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  // Playwright evaluates it, not the page, whose content security policy stays as it is.
+  // Playwright evaluates axe-core, so the content security policy of the page does not apply.
   if (await page.evaluate<boolean>('globalThis.axe === undefined')) await page.evaluate(axe.source)
   // Listing the correct elements would take three quarters of the time.
   const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)

@@ -102,13 +102,13 @@ test.skipIf(process.platform === 'win32').each([
   expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(call)))
 })
 
-test('a fixture is the body', async () => {
+test('a copied fixture is the body', async () => {
   const body = { version: 1, type: 'page', userId: 'u_1', properties: { a: ['b'] } }
   const { record } = await recordOf(body)
   expect(JSON.parse(fixtureText(record))).toEqual(body)
 })
 
-test('a copied test expects such a webhook, with any messageId', async () => {
+test('a copied test expects the same webhook with any messageId', async () => {
   const body = { version: 1, type: 'track', userId: 'u_1', event: 'Paid', properties: { a: [1] } }
   const { record } = await recordOf({ ...body, messageId: 'm_1', context: { ip: '192.0.2.1' } })
   const text = testText(record)

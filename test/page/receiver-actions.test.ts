@@ -28,7 +28,7 @@ describe('changes', () => {
     await page.getByText('There is no earlier event to compare with.').waitFor()
   })
 
-  test('of a whole payload are shown in part, as text', async () => {
+  test('are shown only in part if there are thousands, and always as text', async () => {
     const { url, send } = await startReceiver()
     const evil = '<img src=x onerror=alert(1)>\u202e'
     const keys = Array.from({ length: 5_000 }, (_, index): [string, string] => [`k${index}`, evil])
@@ -64,7 +64,7 @@ test('a wrong signature leads to a correct handler, in eight languages', async (
 describe('the application that requests are forwarded to', () => {
   const evil = '<img src=x onerror=alert(1)>\u202ejavascript:alert(2)'
 
-  test('has its answer shown with the request: status, headers, body and time', async () => {
+  test('answers, and the answer is shown with the request: status, headers, body and time', async () => {
     const headers = { 'x-request-id': 'req_7', 'x-evil': '<script>alert(3)</script>' }
     const endpoint = await TestEndpoint.start({ status: 500, headers, body: evil })
     const { url, send } = await startReceiver({ forwardTo: [{ type: null, url: endpoint.url }] })
@@ -84,7 +84,7 @@ describe('the application that requests are forwarded to', () => {
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
-  test('causes advice if it refuses a valid signature', async () => {
+  test('leads to advice if it refuses a valid signature', async () => {
     const endpoint = await TestEndpoint.start({ status: 401 })
     const { url, post, send } = await startReceiver({
       forwardTo: [{ type: null, url: endpoint.url }],
@@ -102,7 +102,7 @@ describe('the application that requests are forwarded to', () => {
     await advice.getByRole('button', { name: 'Show a handler that verifies' }).waitFor()
   })
 
-  test('that does not answer causes an explanation', async () => {
+  test('does not answer, and the page explains why', async () => {
     const endpoint = await TestEndpoint.start()
     await endpoint.close()
     const { url, send } = await startReceiver({ forwardTo: [{ type: null, url: endpoint.url }] })
@@ -172,7 +172,7 @@ test.each([
 })
 
 describe('the next answer', () => {
-  test('can be delayed, and undone', async () => {
+  test('can be delayed, and a change of it can be undone', async () => {
     const { url, send, receiver } = await startReceiver()
     const page = await openPage(url, { expected: /400/ })
     const set = async (delay: string): Promise<void> => {
@@ -194,8 +194,8 @@ describe('the next answer', () => {
   })
 })
 
-describe('the plan of answers', () => {
-  test('can be set, is followed and shown', async () => {
+describe('the plan for the answers', () => {
+  test('can be set and undone, is followed, and shows its progress', async () => {
     const { url, send } = await startReceiver()
     const page = await openPage(url)
     await page.getByRole('button', { name: 'Next answer' }).click()
@@ -260,7 +260,7 @@ describe('expectations', () => {
     await judged
   })
 
-  test('show that there are none, mistakes in their text, and that their time is over', async () => {
+  test('show that there are none, mistakes in their text, and when their time is over', async () => {
     const { url } = await startReceiver()
     const page = await openPage(url, { expected: /400/ })
     await page.getByRole('button', { name: 'Expectations' }).click()
@@ -306,7 +306,7 @@ describe('a capture', () => {
     await page.locator('body').dispatchEvent('drop', { dataTransfer })
   }
 
-  test('that is dropped is shown, filtered and resent from, until the live list returns', async () => {
+  test('that is dropped on the page can be filtered and resent, until the live list returns', async () => {
     const first = await startReceiver()
     await first.send({ ...paid, userId: 'u_captured' })
     await first.send({ type: 'page', userId: 'u_captured' })
@@ -336,7 +336,7 @@ describe('a capture', () => {
     expect(await page.getByText('Showing').count()).toBe(0)
   })
 
-  test('without requests says so, and can be chosen and saved', async () => {
+  test('can be chosen in a dialog, says if it has no requests, and can be saved', async () => {
     const { url, send } = await startReceiver()
     await send(paid)
     const page = await openPage(url)

@@ -56,7 +56,7 @@ test('the list follows the filter while it is typed', async () => {
   await expect.poll(() => rows.count()).toBe(2)
 })
 
-test('the filter finds the texts of payloads and the words of rows, as they are shown', async () => {
+test('the filter finds the texts of payloads and the words that rows show', async () => {
   const { url, send, post } = await startReceiver()
   await send({ ...paid, messageId: 'm_77', properties: { coupon: 'SPRING' } })
   await send({ type: 'page', userId: 'u_2', name: 'Pricing' })

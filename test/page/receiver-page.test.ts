@@ -7,7 +7,7 @@ withBrowser()
 
 const paid = { type: 'track', userId: 'u_1', event: 'Order Paid', properties: { total: 39.95 } }
 
-/** A webhook that was signed with a different digest. */
+/** Makes a webhook that is signed with the wrong digest. */
 function signedWrongly(call: object): readonly [body: string, headers: Record<string, string>] {
   const body = JSON.stringify({ version: 1, ...call })
   return [body, { 'x-signature': createHmac('sha256', secret).update(body).digest('hex') }]
@@ -101,7 +101,7 @@ describe('the list', () => {
 })
 
 describe('a request', () => {
-  test('that is not a webhook shows its JSON as a tree, and other bytes first', async () => {
+  test('that is not a webhook shows its body as a tree if it is JSON, and its bytes first otherwise', async () => {
     const { url, post } = await startReceiver()
     await post('{"batch":[{"type":"track"}]}')
     await post('{"no json')
@@ -129,7 +129,7 @@ describe('a request', () => {
     expect(await text()).toContain('{"version":1,"type":"track"')
   })
 
-  test('has no arrow for an object or a list without members', async () => {
+  test('has no arrow at an object or list without members', async () => {
     const { url, send } = await startReceiver()
     await send({ ...paid, properties: { none: {}, list: [], some: { a: 1 } } })
     const page = await openPage(url)
@@ -144,7 +144,7 @@ describe('a request', () => {
     ])
   })
 
-  test('says where the tree cannot show what arrived', async () => {
+  test('says what its tree cannot show exactly', async () => {
     const { url, post } = await startReceiver()
     const [body] = signedWrongly(paid)
     await post(body, {})
@@ -178,7 +178,7 @@ describe('a request', () => {
     await page.getByRole('option').click()
     const note = page.getByRole('note')
     await page.getByText('Arrived').waitFor()
-    // No target is configured to which it could be forwarded.
+    // No target for forwarding is configured.
     expect(await page.getByText('Passed on').count()).toBe(0)
     expect(await note.innerText()).toMatch(
       /different secret[^]*Check that the sender has the secret/,
@@ -189,7 +189,7 @@ describe('a request', () => {
     expect(resent?.rawBody.toString()).toBe(body)
   })
 
-  test('shows the whole signature at 320 px, also with a repeat and a forward', async () => {
+  test('shows the whole signature at 320 px, even if it is a repeat and was forwarded', async () => {
     const { url: target } = await startReceiver()
     const forwardTo = [{ type: null, url: `${target}/a-long-path-of-an-application` }]
     const { url, send } = await startReceiver({ forwardTo })
@@ -286,7 +286,7 @@ describe('a request', () => {
     expect(copied).toContain(`u_'\\''1`)
   })
 
-  test('gets the answer that is set for the next one, once', async () => {
+  test('gets the answer that is set for the next request, only once', async () => {
     const { url, send } = await startReceiver()
     const page = await openPage(url)
     await page.getByRole('button', { name: 'Next answer' }).click()
@@ -372,7 +372,7 @@ describe('a hostile payload', () => {
 })
 
 describe('accessibility', () => {
-  test('lets the keyboard alone lead from a new webhook to its resend', async () => {
+  test('the keyboard alone is enough to resend a new webhook', async () => {
     const { url, send, receiver } = await startReceiver()
     const page = await openPage(url)
     await page.getByText('Waiting for webhooks').waitFor()

@@ -6,7 +6,7 @@ import { goTo, openService, afterRefresh, startService, token } from './service.
 withBrowser()
 
 describe('signing in', () => {
-  test('a link opens the page only once, and then the admin token does', async () => {
+  test('a link opens the page only once, and the admin token opens it afterwards', async () => {
     const { link } = await startService([200])
     const once = link()
     const first = await openPage(once)
@@ -42,7 +42,7 @@ describe('signing in', () => {
 })
 
 describe('the overview', () => {
-  test('shows the last hour, the counts, and leads to the deliveries', async () => {
+  test('shows the last hour and the counts, and leads to the deliveries', async () => {
     const { page } = await openService()
     const figures = page.locator('.pairs')
     expect(await figures.innerText()).toMatch(
@@ -199,7 +199,7 @@ describe('deliveries', () => {
     await expect.poll(() => rows.count()).toBe(2)
   })
 
-  test('show what is wrong with a condition, which stays while the page refreshes', async () => {
+  test('show what is wrong with a condition, and keep its text while the page refreshes', async () => {
     const { page } = await openService({ expected: /400/ })
     const reading = gate()
     await page.route('**/v1/destinations', async (route) => {
@@ -217,7 +217,7 @@ describe('deliveries', () => {
   test('are shown page by page, and all matching ones are discarded', async () => {
     const { track, link, warnings } = await startService([503])
     for (let count = 0; count < 60; count += 1) await track(`m_${count}`)
-    // From now on they wait.
+    // From now on the deliveries wait.
     await expect.poll(() => JSON.stringify(warnings)).toContain('an endpoint is down')
     const page = await openPage(link())
     const problem = page.getByRole('listitem').filter({ hasText: 'is down: answered 503.' })
@@ -238,7 +238,7 @@ describe('deliveries', () => {
     await page.getByRole('cell', { name: 'discarded' }).first().waitFor()
   })
 
-  test('that wait are counted before their destination is disabled or enabled', async () => {
+  test('that wait are counted in the dialogs that disable or enable their destination', async () => {
     const { track, link, warnings } = await startService([503])
     for (let count = 0; count < 12; count += 1) await track(`m_${count}`)
     await expect.poll(() => JSON.stringify(warnings)).toContain('an endpoint is down')
@@ -325,7 +325,7 @@ describe('a delivery', () => {
       .poll(() => story.innerText(), afterRefresh)
       .toMatch(/503[^]*\) attempt 1, will be retried[^]*Next attempt .*in \d+ s/)
     expect(await story.innerText()).toMatch(/Retried until\s.*\(in 3 h 59 min\)/)
-    // The answer to the last failed request is open.
+    // The answer to the last failed request is unfolded.
     await story.getByText('<script>alert(1)</script>\\u202e').waitFor()
     await story.getByRole('button', { name: 'Discard' }).click()
     await page.getByText('The deliveries fail without being sent').waitFor()
@@ -342,7 +342,7 @@ describe('a delivery', () => {
 })
 
 describe('accessibility', () => {
-  test('lets the keyboard alone lead from the overview to the retry of a delivery', async () => {
+  test('the keyboard alone is enough to retry a delivery from the overview', async () => {
     const { page, endpoint } = await openService()
     const tabTo = async (name: string | RegExp): Promise<void> => {
       const matches = (text: string): boolean =>

@@ -5,7 +5,7 @@ import { goTo, openService, afterRefresh, startService } from './service.ts'
 
 withBrowser()
 
-test('a view stays when there is no answer, and says so until there is one', async () => {
+test('a view stays if the service does not answer, and says so until it does', async () => {
   const { page } = await openService({ movesTime: true, expected: /ERR_|502/ })
   const answers = [
     ['There is no answer. Is evroute still running?', (route: Route) => route.abort()],
@@ -39,7 +39,7 @@ describe('the ledger', () => {
     await page.getByText('✓ The ledger agrees with the 2 rows in the store.').waitFor()
   })
 
-  test('shows where it does not balance', async () => {
+  test('shows which of its equations do not balance', async () => {
     const { page } = await openService()
     const change = async (path: string, changeOf: (answer: object) => object): Promise<void> => {
       await page.route(`**/v1/${path}`, async (route) => {

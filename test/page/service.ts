@@ -6,7 +6,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 
 export { token }
 
-/** Starts a service with deliveries that an endpoint accepted or refused, or that are retried. */
+/** Starts a service whose endpoint gives these answers. */
 export async function startService(
   answers: Parameters<typeof TestEndpoint.start>,
   given: Parameters<typeof documentFor>[1] = {},
@@ -26,7 +26,7 @@ export async function startService(
   }
 }
 
-/** The page refreshes every few seconds. */
+/** Polls longer than the few seconds between two refreshes of the page. */
 export const afterRefresh = { timeout: 15_000 }
 
 /** Opens the page of a service whose endpoint accepted `m_1` and refused `m_2`, signed in. */
