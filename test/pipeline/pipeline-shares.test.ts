@@ -14,7 +14,7 @@ import { gate } from '../support/gate.ts'
 import { ProcessRegistry } from '../support/process-registry.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
-/** Processes that tell one another nothing. */
+/** The part of `DeliveringProcesses` for news. These processes exchange none. */
 const alone = { tell: () => undefined, listen: () => undefined }
 
 interface SharedPipeline {
@@ -23,7 +23,7 @@ interface SharedPipeline {
   readonly store?: MemoryStore
 }
 
-/** A process that delivers from a store of its own, and shares an endpoint with others. */
+/** Starts a pipeline with a store of its own that shares an endpoint with other pipelines. */
 function startPipeline(
   endpoint: TestEndpoint,
   clock: ManualClock,
@@ -59,7 +59,7 @@ function startPipeline(
   return { ...told, pipeline, track, connections }
 }
 
-test('two pipelines share what an endpoint may have, and one takes over when the other closes', async () => {
+test('two pipelines share the concurrency of an endpoint, and one takes all of it when the other closes', async () => {
   const clock = new ManualClock(startMs)
   const registry = new ProcessRegistry(() => clock.nowMs())
   const requestsAtLeave: number[] = []
@@ -82,7 +82,7 @@ test('two pipelines share what an endpoint may have, and one takes over when the
   await clock.advance(0)
   expect([first.pipeline.requests, second.pipeline.requests]).toEqual([2, 2])
   await second.pipeline.close()
-  // Whoever takes over finds none of its requests under way.
+  // None of its requests is in flight any more when the other pipeline takes over.
   expect(requestsAtLeave).toEqual([0])
   await clock.advance(processGoneMs)
   expect(first.pipeline.requests).toBe(4)
@@ -91,7 +91,7 @@ test('two pipelines share what an endpoint may have, and one takes over when the
   expect(first.settled).toHaveLength(10)
 })
 
-test('a share that changes leaves connections open, and nothing is sent before there is one', async () => {
+test('nothing is sent before there is a share, and a change of the share leaves connections open', async () => {
   const clock = new ManualClock(startMs)
   const registry = new ProcessRegistry(() => clock.nowMs())
   const { opened, open } = gate()
@@ -121,7 +121,7 @@ test('a share that changes leaves connections open, and nothing is sent before t
   expect(connections).toEqual(['opened', 'reused'])
 })
 
-test('a store that refuses heartbeats for good stops the dispatcher', async () => {
+test('a permanent error of a heartbeat stops the dispatcher', async () => {
   const clock = new ManualClock(startMs)
   const error = new Error('permission denied')
   const processes: DeliveringProcesses = {
@@ -139,7 +139,7 @@ test('a store that refuses heartbeats for good stops the dispatcher', async () =
 test.each([
   { title: 'a shared store is purged', isShared: true, rowsMax: 2_000 },
   {
-    title: 'a store of one process is purged, which purges would hold up,',
+    title: 'a store of one process, which long purges would block, is purged',
     isShared: false,
     rowsMax: 200,
   },

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const hourMs = 60 * 60 * 1_000
 const everything = { filter: {}, limit: 100 }
 
-/** A pipeline over a store in a file, and the log that another process would read it with. */
+/** Starts a pipeline over a store in a file, and opens its delivery log as another process would. */
 async function start(plan: Plan) {
   const url = `sqlite:${join(await temporaryFolder(), 'store.db')}`
   const endpoint = await TestEndpoint.start(plan)
@@ -72,7 +72,7 @@ describe('a pipeline over a store', () => {
     clock.jump(hourMs)
     await clock.advance(60_000)
     expect(await log.list(everything)).toMatchObject([{ messageId: 'm_bad' }])
-    // The same messageId is another event after a day.
+    // After a day, the same messageId counts as a new event.
     await track('m_good')
     await pipeline.idle()
     clock.jump(30 * 24 * hourMs)
@@ -85,7 +85,7 @@ describe('a pipeline over a store', () => {
     })
   })
 
-  test('sends to other destinations once they are replaced, and loses nothing of what is in progress', async () => {
+  test('sends to the new destinations once they are replaced, and loses nothing that is in progress', async () => {
     const { opened, open } = gate()
     const { endpoint, clock, pipeline, log, track } = await start(({ body }) =>
       body.includes('m_1') ? { status: 200, after: opened } : 200,
@@ -110,7 +110,7 @@ describe('a pipeline over a store', () => {
     expect(await log.audit()).toMatchObject({ ledger: { delivered: 2, pending: 0 } })
   })
 
-  test('sends nothing of the backlog of a disabled destination, until it is enabled again', async () => {
+  test('sends no backlog of a disabled destination until it is enabled again', async () => {
     const { opened, open } = gate()
     const { endpoint, clock, pipeline, destination, log, track } = await start({
       status: 200,
@@ -130,14 +130,14 @@ describe('a pipeline over a store', () => {
     expect(await log.audit()).toMatchObject({ ledger: { delivered: 20, pending: 0 } })
   })
 
-  test('sends what it finds in the store only after its start', async () => {
+  test('sends nothing that it finds in the store before its start', async () => {
     const { endpoint, clock, pipeline, track, reopened } = await start(['hang', 200])
     await track('m_1')
     await endpoint.received(1)
     await pipeline.close()
     const idle = await reopened()
     await clock.advance(2_000)
-    // A claim would be answered before this, and stopping would wait for its request.
+    // If it had claimed, the store would have answered the claim before this call, and stop would wait for the request.
     await idle.ledger()
     await idle.stop(10_000)
     expect(endpoint.requests).toHaveLength(1)
@@ -148,7 +148,7 @@ describe('a pipeline over a store', () => {
     await next.idle()
   })
 
-  test('leaves what is for a destination that went away in the store', async () => {
+  test('leaves the deliveries of a removed destination in the store', async () => {
     const { endpoint, pipeline, log, track } = await start('hang')
     await track('m_1')
     await endpoint.received(1)

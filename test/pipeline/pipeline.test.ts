@@ -26,13 +26,13 @@ function destinationOf(
 
 interface Started extends RecordingRuntime {
   readonly pipeline: Pipeline
-  /** Takes that many track calls in. */
+  /** Accepts this many track calls. */
   readonly track: (count?: number) => Promise<void>
-  /** The books, which balance. */
+  /** Returns the ledger after checking that it balances. */
   readonly ledger: () => Promise<DeliveryLedger>
 }
 
-/** A pipeline on a virtual clock that is closed when the test ends. */
+/** Creates a pipeline on a virtual clock. It is closed when the test ends. */
 function start(
   destinations: readonly Destination[],
   options: Partial<PipelineOptions> = {},
@@ -85,7 +85,7 @@ describe('a call', () => {
     expect(await ledger()).toMatchObject({ accepted: 1, routed: 1, deliveries: 1, delivered: 1 })
   })
 
-  test('arrives at every destination that wants it', async () => {
+  test('arrives at every enabled destination', async () => {
     const [crm, mail, ads] = await Promise.all([
       TestEndpoint.start(),
       TestEndpoint.start(),
@@ -113,7 +113,7 @@ describe('a call', () => {
     expect(await ledger()).toMatchObject({ accepted: 3, routed: 1, filtered: 1, duplicate: 1 })
   })
 
-  test('is retried, with the same bytes, until the endpoint takes it', async () => {
+  test('is retried with the same bytes until the endpoint accepts it', async () => {
     const endpoint = await TestEndpoint.start([503, 'reset', 200])
     const { pipeline, track, ledger, requests } = start([destinationOf([endpoint])])
     await track()
@@ -149,7 +149,7 @@ describe('a call', () => {
     expect(await ledger()).toMatchObject({ expired: 1, pending: 0 })
   })
 
-  test('expires after a shorter window where one is set', async () => {
+  test('expires after a shorter window if one is set', async () => {
     const endpoint = await TestEndpoint.start(503)
     const { pipeline, track, settled } = start([destinationOf([endpoint])], {
       retryWindowMs: 60_000,
@@ -159,7 +159,7 @@ describe('a call', () => {
     expect(settled).toMatchObject([{ state: 'expired', attempts: 3 }])
   })
 
-  // Less time than an endpoint has unless it is set.
+  // The timeout of the test is shorter than the default deadline of a request.
   test('that is not answered in time is retried and logged', { timeout: 4_500 }, async () => {
     const endpoint = await TestEndpoint.start(['hang', 200])
     const { pipeline, track, settled, warnings } = start([destinationOf([endpoint])], {
@@ -178,7 +178,7 @@ describe('a call', () => {
     expect(settled).toMatchObject([{ state: 'delivered', attempts: 2 }])
   })
 
-  test('is delivered when one of two endpoints takes it, and not retried at the other', async () => {
+  test('is delivered if one of two endpoints accepts it, and not retried at the other', async () => {
     const [working, broken] = await Promise.all([TestEndpoint.start(), TestEndpoint.start(503)])
     const { pipeline, track, ledger, settled } = start([destinationOf([broken, working])])
     await track()
@@ -200,7 +200,7 @@ test('a deletion request arrives as a notification', async () => {
   expect(await ledger()).toMatchObject({ delivered: 1 })
 })
 
-test('a backlog of a small concurrency is claimed in large parts', async () => {
+test('a backlog is claimed in large parts even at a small concurrency', async () => {
   const endpoint = await TestEndpoint.start()
   const store = new MemoryStore()
   let claims = 0
@@ -222,7 +222,7 @@ describe('stop', () => {
   test('aborts hanging requests, and leaves every unfinished delivery pending', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const destination = destinationOf([endpoint], { concurrency: 1 })
-    // With no time for retries a request that is cut off must still not count as made.
+    // Even without time for retries, an aborted request must not count as an attempt.
     const { pipeline, track, ledger, requests, settled } = start([destination], {
       retryWindowMs: 0,
     })
@@ -245,7 +245,7 @@ describe('stop', () => {
     await track(2)
     await endpoint.received(1)
     const stopped = pipeline.stop(60_000)
-    // A timer of no time at all, had one been set, would go off before this one.
+    // If stop had set a timer of 0 ms, it would fire before this one.
     await new Promise((resolve) => setTimeout(resolve, 1))
     open()
     await stopped

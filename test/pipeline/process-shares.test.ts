@@ -24,7 +24,7 @@ const crm = checkDestination({
 
 const outage = new StoreUnusableError({ message: 'Cannot use the store', isTemporary: true })
 
-/** The processes of a store that a test can make fail or wait. */
+/** Processes whose heartbeats a test can make fail or wait. */
 class HookedProcesses implements DeliveringProcesses {
   readonly #registry: ProcessRegistry
   before: () => Promise<unknown> = () => Promise.resolve()
@@ -52,7 +52,7 @@ class HookedProcesses implements DeliveringProcesses {
   listen(): void {}
 }
 
-/** A store on which processes can be started, with one clock for all. */
+/** Creates a store with one clock. `start` starts a process that delivers from it. */
 function world() {
   const clock = new ManualClock(startMs)
   const registry = new ProcessRegistry(() => clock.nowMs())
@@ -82,14 +82,14 @@ function world() {
 }
 
 describe('processes that share a store', () => {
-  test('one that is alone has everything with its first beat', async () => {
+  test('give a process that is alone the whole concurrency with its first heartbeat', async () => {
     const { start } = world()
     const { share, state } = await start()
     expect(share()).toBe(10)
     expect(state.changes).toBe(1)
   })
 
-  test('one whose clock is wrong sends nothing at once, and says why until the clocks agree', async () => {
+  test('stop sending at once if their clock is wrong, and say so until the clocks agree', async () => {
     const { clock, start } = world()
     const { share, shares, processes, state, warnings } = await start()
     const wrong = new ClocksDisagreeError({ message: 'The clock says one' })
@@ -110,7 +110,7 @@ describe('processes that share a store', () => {
     ])
   })
 
-  test('a newcomer waits until the others have made room, which they do with the next beat', async () => {
+  test('make room for a newcomer with their next heartbeat, and the newcomer waits for all of them', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     expect([first.share(), second.share()]).toEqual([10, 0])
@@ -124,7 +124,7 @@ describe('processes that share a store', () => {
     expect([first.share(), second.share()]).toEqual([5, 5])
   })
 
-  test('a newcomer says that it is joining until it may send, and not again later', async () => {
+  test('report that they are joining until they may send, and not again later', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, 'joining'])
@@ -138,7 +138,7 @@ describe('processes that share a store', () => {
     expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, undefined])
   })
 
-  test('one that the store does not answer says so, and joins again when it was gone', async () => {
+  test('report if the store does not answer them, and join again after they counted as gone', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     await clock.advance(2 * processGoneMs)
@@ -151,7 +151,7 @@ describe('processes that share a store', () => {
     expect(second.shares.hindrance).toBe('joining')
   })
 
-  test('one of them is the first, whether it sends or not, until it goes', async () => {
+  test('include a first one, which stays the first until it leaves, whether it sends or not', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     first.state.destinationIds = []
@@ -159,7 +159,7 @@ describe('processes that share a store', () => {
     expect([first.shares.isFirst, second.shares.isFirst]).toEqual([true, false])
     first.processes.before = () => Promise.reject(outage)
     await clock.advance(2 * heartbeatMs)
-    // It has nothing to send, and so nothing to tell of an outage.
+    // It sends nothing, so it does not warn about an outage.
     expect(first.warnings).toEqual([])
     expect(first.shares.isFirst).toBe(true)
     await first.shares.close()
@@ -167,7 +167,7 @@ describe('processes that share a store', () => {
     expect(second.shares.isFirst).toBe(true)
   })
 
-  test('one that closes leaves its part to the others at once', async () => {
+  test('leave their share to the others when they close', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     await clock.advance(2 * processGoneMs)
@@ -180,7 +180,7 @@ describe('processes that share a store', () => {
     expect(second.processes.beats).toBe(beats)
   })
 
-  test('one that does not answer any more sends nothing long before others take over', async () => {
+  test('stop sending long before others take over if their heartbeats fail', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     await clock.advance(2 * processGoneMs)
@@ -200,7 +200,7 @@ describe('processes that share a store', () => {
     expect([first.share(), second.share()]).toEqual([5, 5])
   })
 
-  test('one that fails for less than that goes on as it was', async () => {
+  test('keep their share if their heartbeats fail only for a short time', async () => {
     const { clock, start } = world()
     const { processes, share, state, warnings } = await start()
     processes.before = () => Promise.reject(outage)
@@ -214,7 +214,7 @@ describe('processes that share a store', () => {
     expect(warnings.length).toBeLessThanOrEqual(2)
   })
 
-  test('a destination that comes is shared from the next beat on', async () => {
+  test('share a new destination from the next heartbeat on', async () => {
     const { clock, start } = world()
     const { state, shares } = await start()
     const mail = { ...crm, id: 'mail' }
@@ -224,7 +224,7 @@ describe('processes that share a store', () => {
     expect(shares.shareOf(mail).concurrency).toBe(10)
   })
 
-  test('one that sends elsewhere takes nothing from the others', async () => {
+  test('take no share of destinations to which they do not send', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     second.state.destinationIds = ['mail']
@@ -233,8 +233,8 @@ describe('processes that share a store', () => {
   })
 })
 
-describe('the time for which a place holds', () => {
-  test('counts from the beat on, not from its answer', async () => {
+describe('the time for which a heartbeat is valid', () => {
+  test('begins with the heartbeat, not with its answer', async () => {
     const { clock, start } = world()
     const { processes, share } = await start()
     const { opened, open } = gate()
@@ -250,17 +250,17 @@ describe('the time for which a place holds', () => {
     next.open()
   })
 
-  test('is over for a process that stood still, before any timer says so', async () => {
+  test('ends for a suspended process before any timer fires', async () => {
     const { clock, start } = world()
     const { shares, share } = await start()
-    // No task runs, as in a process that is stopped.
+    // No timer fires, as in a process after SIGSTOP.
     clock.jump(placeHoldsMs)
     expect(shares.maySend).toBe(false)
     expect(share()).toBe(0)
   })
 })
 
-test('an error that will not pass is told, and nothing is asked any more', async () => {
+test('a permanent error is reported, and no more heartbeats are sent', async () => {
   const { clock, start } = world()
   const { processes, failures, share } = await start()
   const error = new StoreUnusableError({ message: 'Cannot use the store: permission denied' })

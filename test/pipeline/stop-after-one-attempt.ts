@@ -4,8 +4,8 @@ import { Pipeline } from '../../src/pipeline/index.ts'
 import { openStore } from '../../src/store/index.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 
-// Sends one call to the URL of the command line, stops after the first attempt with an hour to
-// spare, and prints the books. It ends when nothing keeps the process alive any more.
+// Sends one call to the URL on the command line, stops after the first attempt with a grace period of
+// an hour, and prints the ledger. It exits when nothing keeps the process alive.
 const destination = checkDestination({
   id: 'crm',
   sourceIds: ['website'],

@@ -3,7 +3,7 @@ import { Targets, type SendingDestination } from '../../src/pipeline/targets.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
-/** Destinations that count how often one of their settings is read. */
+/** Makes destinations that count how often one of their settings is read. */
 function countedDestinations(count: number, changed: number) {
   const reads = { count: 0 }
   const destinations = Array.from({ length: count }, (_, index) => ({
@@ -28,7 +28,7 @@ function targets(concurrencyOf?: () => number) {
   return new Targets({ runtime, shareOf })
 }
 
-test('a reload compares each destination with itself alone, and retires the sender of the one that changed', () => {
+test('a reload compares each destination only with itself, and retires the sender of the one that changed', () => {
   const count = 500
   const configured = targets()
   const before = configured.configure(countedDestinations(count, -1))
@@ -40,7 +40,7 @@ test('a reload compares each destination with itself alone, and retires the send
   expect(isKept.flatMap((kept, index) => (kept ? [] : [index]))).toEqual([7])
 })
 
-test('a destination that goes or comes retires its own sender alone', () => {
+test('a removed destination retires only its own sender', () => {
   const configured = targets()
   const { destinations } = countedDestinations(3, -1)
   const { targets: before } = configured.configure({ destinations: destinations.slice(0, 2) })
@@ -69,7 +69,7 @@ test.each([
   },
 )
 
-test('a target follows the time for which its destination retries', () => {
+test('a target uses the retry window of its destination', () => {
   const configured = targets()
   const { destinations } = countedDestinations(1, -1)
   configured.configure({ destinations })
@@ -78,7 +78,7 @@ test('a target follows the time for which its destination retries', () => {
   expect(after[0]?.retryPolicy?.windowMs).toBe(1_000)
 })
 
-test('shares that are those of the last time change nothing', () => {
+test('shares that did not change since the last time change no target', () => {
   let concurrency = 10
   const configured = targets(() => concurrency)
   configured.configure(countedDestinations(3, -1))
