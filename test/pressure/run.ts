@@ -30,7 +30,7 @@ for (const name of positionals.length > 0 ? positionals : known) {
 }
 process.stdout.write(`\n${table(['scenario', 'holds', 'must', 'measured', 'seconds'], rows)}\n`)
 
-/** A scenario that throws doesn't keep the others from running. */
+/** Turns the error of a scenario into a finding, so that the other scenarios still run. */
 function failureOf(error: unknown): readonly PressureFinding[] {
   process.stderr.write(`${inspect(error)}\n`)
   return [{ must: 'the scenario finishes', measured: String(error), holds: false }]
