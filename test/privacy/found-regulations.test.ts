@@ -11,7 +11,7 @@ import { KeptRegulations, notBegun } from './kept-regulations.ts'
 import { makeRegulations, nothingArchived, outage } from './made-regulations.ts'
 import { nowMs } from './support.ts'
 
-/** A store that has what another process has stored. */
+/** Makes a store with regulations that another process has stored. */
 function storeOf(...ids: readonly string[]): KeptRegulations {
   const store = new KeptRegulations()
   for (const id of ids) store.put({ ...notBegun, id })
@@ -29,7 +29,7 @@ describe('a regulation that another process has stored', () => {
     expect(store.get('reg_1')).toMatchObject({ archive: nothingArchived, finishedAtMs: nowMs })
   })
 
-  test('is looked at when it is found again, and not every second', async () => {
+  test('is checked when it is found again, and not every second', async () => {
     const { regulations, store, clock } = makeRegulations({ store: storeOf('reg_1') })
     store.waiting.add('reg_1')
     for (const times of [1, 2]) {
@@ -40,7 +40,7 @@ describe('a regulation that another process has stored', () => {
     }
   })
 
-  test('waits for archives of others, and costs nothing meanwhile', async () => {
+  test('waits for the archives of other processes, and takes no steps meanwhile', async () => {
     const { regulations, store, archiveRequests } = makeRegulations({ store: storeOf('reg_1') })
     store.change('reg_1', { archivesLeft: ['/archive on web-1'] })
     regulations.found([{ id: 'reg_1', isArchiveLeft: true, isDue: true }])
@@ -57,7 +57,7 @@ describe('a regulation that another process has stored', () => {
     expect(archiveRequests).toHaveLength(1)
   })
 
-  test('has archives erased that were noted by others only, after replays have ended', async () => {
+  test('erases the archives of this process after replays have ended, even if another process has erased its own', async () => {
     const store = storeOf('reg_1')
     store.change('reg_1', { archive: nothingArchived })
     const steps: string[] = []
@@ -76,7 +76,7 @@ describe('a regulation that another process has stored', () => {
     expect(regulations.holdsArchives).toBe(false)
   })
 
-  test('has its archives erased and nothing else where others carry it out', async () => {
+  test('erases only archives if other processes carry it out', async () => {
     const store = storeOf('reg_1', 'reg_2')
     const { regulations, archiveRequests } = makeRegulations({ store, erasesStore: false })
     regulations.found([
@@ -88,7 +88,7 @@ describe('a regulation that another process has stored', () => {
     expect(store.steps).toEqual(['note reg_1'])
   })
 
-  test('that failed here waits for the next start', async () => {
+  test('waits for the next start if it failed in this process', async () => {
     const store = storeOf('reg_1')
     store.failures.erase = [new Error('It is broken')]
     const { regulations, warnings } = makeRegulations({ store })
@@ -100,7 +100,7 @@ describe('a regulation that another process has stored', () => {
   })
 })
 
-/** A watch over what a test says. */
+/** Creates a watch. A test sets its archives, and an error of the store. */
 function makeWatch() {
   const clock = new ManualClock(nowMs)
   const { runtime, warnings } = recordingRuntime(clock)
@@ -130,7 +130,7 @@ function makeWatch() {
 }
 
 describe('a watch', () => {
-  test('looks every few seconds, and registers archives once and when they change', async () => {
+  test('looks for regulations every few seconds, and registers archives at first and when they change', async () => {
     const { watch, clock, registered, asked, found, given, answer } = makeWatch()
     const first = given.archives
     await watch.register()

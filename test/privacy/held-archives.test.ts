@@ -24,7 +24,7 @@ describe('Archives', () => {
     expect(store.get(id).archive).toEqual(nothingArchived)
   })
 
-  test('are not held by what erases nothing of them, or could not be stored', async () => {
+  test('are not held by a regulation that erases nothing in them, or that could not be stored', async () => {
     const { regulations, store, create } = makeRegulations({
       endReplays: () => Promise.reject(new Error('No replay has to end')),
     })
@@ -35,7 +35,7 @@ describe('Archives', () => {
     expect(regulations.holdsArchives).toBe(false)
   })
 
-  test('are held by what another run left', async () => {
+  test('are held by regulations that an earlier run left unfinished', async () => {
     const store = new KeptRegulations()
     store.put({ ...notBegun, id: 'reg_1', archive: nothingArchived })
     const { regulations } = makeRegulations({ store })

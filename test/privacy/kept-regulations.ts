@@ -10,21 +10,21 @@ import type {
   RegulationStore,
 } from '../../src/privacy/index.ts'
 
-/** Keeps regulations for tests, with what there is to erase as a test says it. */
+/** Keeps regulations in memory. A test sets what there is to erase. */
 export class KeptRegulations implements RegulationStore {
   readonly created: CreateRegulationRequest[] = []
   readonly erased: EraseRequest[] = []
-  /** What happened, in order: `erase <id>`, `rewrite <id>`, `note <id>`, `finish <id>`. */
+  /** The calls, in order: `erase <id>`, `rewrite <id>`, `note <id>`, `finish <id>`. */
   readonly steps: string[] = []
-  /** What is answered to erasures, in turn; `nothing` where there is no more. */
+  /** The results of erasures, in turn. After the last one, the result is `nothing`. */
   readonly answers: EraseResult[] = []
-  /** Regulations that wait, once there are no more answers. */
+  /** The regulations whose erasure waits, after the last of `answers`. */
   readonly waiting = new Set<string>()
-  /** Whether files are to be rewritten at the end of erasures. */
+  /** Whether erasures leave traces in files, which must then be rewritten. */
   hasFiles = false
-  /** Why they cannot be. */
+  /** Why the files cannot be rewritten. */
   heldUp: HeldUpErasure | undefined
-  /** What is thrown by the methods, in turn. */
+  /** The errors that the methods throw, in turn. */
   readonly failures: Partial<Record<'create' | 'erase' | 'noteArchive' | 'finish', Error[]>> = {}
   readonly #regulations = new Map<string, Regulation>()
 
@@ -79,7 +79,7 @@ export class KeptRegulations implements RegulationStore {
     return Promise.resolve(wanted.slice(0, limit))
   }
 
-  /** Keeps a regulation as if it had been stored before. */
+  /** Keeps a regulation as if it had been stored earlier. */
   put(regulation: Regulation): void {
     this.#regulations.set(regulation.id, regulation)
   }
@@ -113,7 +113,7 @@ const noStream: NotificationStream = {
   expired: 0,
 }
 
-/** A regulation that was stored, and nothing more. */
+/** A regulation that was stored but not begun. */
 export const notBegun: Regulation = {
   id: 'reg_1',
   type: 'DELETE_INTERNAL',

@@ -11,18 +11,18 @@ import { recordingRuntime } from '../support/recording-runtime.ts'
 import { KeptRegulations } from './kept-regulations.ts'
 import { crm, nowMs } from './support.ts'
 
-/** Whom the regulations of tests are about. */
+/** The user whom the regulations of these tests erase. */
 export const userId = 'jane@example.com'
-/** What tests ask for. */
+/** The request for a regulation. */
 export const request: RegulationRequest = {
   type: 'DELETE_ONLY',
   userIds: [userId],
   sourceIds: null,
 }
-/** What was erased of archives that have nothing. */
+/** The result of erasing archives that contain nothing about the user. */
 export const nothingArchived = { events: 0, files: 0, problems: [] }
 
-/** Regulations over a store of the test, and all that they asked for. */
+/** Creates Regulations over a store, and records what they request. */
 export function makeRegulations(
   given: Partial<Pick<RegulationsOptions, 'eraseArchives' | 'endReplays' | 'erasesStore'>> & {
     store?: KeptRegulations
@@ -53,7 +53,7 @@ export function makeRegulations(
     archiveRequests,
     wakes: () => wakes,
     ...recording,
-    /** Creates one; gives its id. */
+    /** Creates a regulation and returns its id. */
     create: async (changes: Partial<RegulationRequest> = {}): Promise<string> => {
       const outcome = await regulations.create({ ...request, ...changes })
       if (outcome.kind !== 'created') throw new Error(`It is refused: ${outcome.kind}`)
@@ -62,5 +62,5 @@ export function makeRegulations(
   }
 }
 
-/** What a store throws that cannot be used for now. */
+/** The error of a store that is temporarily unusable. */
 export const outage = new StoreUnusableError({ message: 'No room', isTemporary: true })

@@ -37,7 +37,7 @@ describe('planRegulation', () => {
     })
   })
 
-  test('makes ids that are never the same', () => {
+  test('makes unique ids', () => {
     let count = 0
     const newId = (): string => `id-${++count}`
     const ids = Array.from({ length: 100 }, () => planned({ newId }).regulation.id)
@@ -77,7 +77,7 @@ describe('planRegulation', () => {
     ])
   })
 
-  test('tells those of the named sources only', () => {
+  test('notifies only the destinations of the named sources', () => {
     const both = [{ ...crm, sourceIds: ['website', 'app'] }]
     const { notifications } = planned({ sourceIds: ['app'], destinations: both })
     expect(notifications.map(({ sourceId }) => sourceId)).toEqual(['app'])
@@ -91,7 +91,7 @@ describe('planRegulation', () => {
     ['DELETE_INTERNAL', 0],
     ['DELETE_ARCHIVE_ONLY', 0],
     ['UNSUPPRESS', 0],
-  ] as const)('of the type %s has %i notifications', (type, count) => {
+  ] as const)('for the type %s, plans %i notifications', (type, count) => {
     expect(planned({ type }).notifications).toHaveLength(count)
   })
 
@@ -99,7 +99,7 @@ describe('planRegulation', () => {
   const userIdLengthMax = 32_768
   const users = (count: number) => Array.from({ length: count }, (_, n) => `u_${n}`)
 
-  test('takes as many users as it may, repetitions aside, and ids as long', () => {
+  test('accepts as many different users, and ids as long, as the limits allow', () => {
     const { notifications } = planned({ userIds: [...users(usersMax), 'u_1'] })
     expect(notifications).toHaveLength(usersMax)
     expect(planned({ userIds: ['x'.repeat(userIdLengthMax)] }).notifications).toHaveLength(1)
@@ -108,7 +108,7 @@ describe('planRegulation', () => {
   test.each([
     ['no users', { userIds: [] }, 'without a user id'],
     [
-      'more users',
+      'too many users',
       { userIds: users(usersMax + 1) },
       `for ${usersMax + 1} users: at most ${usersMax}`,
     ],
@@ -117,7 +117,7 @@ describe('planRegulation', () => {
       { userIds: ['u_1', 'u_1', ''] },
       `user id 3: it must have 1 to ${userIdLengthMax}`,
     ],
-    ['a longer id', { userIds: ['x'.repeat(userIdLengthMax + 1)] }, 'user id 1'],
+    ['an id that is too long', { userIds: ['x'.repeat(userIdLengthMax + 1)] }, 'user id 1'],
     ['no sources', { sourceIds: [] }, 'an empty list of sources'],
   ])('refuses %s', (_, changes, message) => {
     expect(() => plan(changes)).toThrow(message)

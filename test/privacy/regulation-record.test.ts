@@ -42,7 +42,7 @@ const finished: Regulation = {
   streams: [],
 }
 
-/** The line of a record, without its version and its end. */
+/** Formats a record as a line, without its version and line break. */
 const written = (record: Readonly<Record<string, unknown>>): string =>
   recordLine(record)
     .replace(/^\{"v":1,/, '{')
@@ -55,7 +55,7 @@ const destinationJson = (id: string): string =>
   `{"id":"${id}","status":"${streamStatus(stream('website', id))}",` +
   '"pending":1,"delivered":2,"failed":3,"expired":4}'
 
-test('the record of a regulation has the streams of each source together', () => {
+test('the record of a regulation groups the streams by source', () => {
   expect(written(regulationRecord(running))).toBe(
     `${head},"subjectIds":["u_1","u_2"],"sources":null,"overallStatus":"${overallStatus(running)}",` +
       '"createdAt":"2026-01-02T03:04:05.678Z","finishedAt":null,' +
@@ -66,7 +66,7 @@ test('the record of a regulation has the streams of each source together', () =>
   )
 })
 
-test('the record of a regulation reports what of archives was erased', () => {
+test('the record of a regulation reports what was erased from archives', () => {
   expect(written(regulationRecord(finished))).toBe(
     `${head},"subjectIds":["u_1","u_2"],"sources":["website"],` +
       `"overallStatus":"${overallStatus(finished)}","createdAt":"2026-01-02T03:04:05.678Z",` +
@@ -76,7 +76,7 @@ test('the record of a regulation reports what of archives was erased', () => {
   )
 })
 
-test('in a list it says how many users it is about, and not who they are', () => {
+test('in a list, the record of a regulation says how many users it affects, but not which', () => {
   const { subjectIds, ...rest } = regulationRecord(running)
   expect(subjectIds).toEqual(['u_1', 'u_2'])
   expect(listedRegulationRecord(running)).toEqual({ ...rest, subjects: 2 })

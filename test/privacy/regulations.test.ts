@@ -51,7 +51,7 @@ describe('A regulation', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('that cannot be met is not stored', async () => {
+  test('for an unknown source is not stored', async () => {
     const { regulations, store, wakes, infos } = makeRegulations()
     expect(await regulations.create({ ...request, sourceIds: ['shop'] })).toMatchObject({
       kind: 'unknown_source',
@@ -74,15 +74,18 @@ describe('A regulation', () => {
     ['DELETE_ARCHIVE_ONLY', 1, 0],
     ['SUPPRESS_WITH_DELETE_INTERNAL', 1, 0],
     ['SUPPRESS_WITH_DELETE', 1, 1],
-  ] as const)('of type %s asks archives %i times, deliveries %i', async (type, asked, woken) => {
-    const { regulations, create, archiveRequests, wakes, infos } = makeRegulations()
-    await create({ type, sourceIds: ['website'] })
-    await regulations.idle()
-    expect([archiveRequests.length, wakes()]).toEqual([asked, woken])
-    expect(infos).toMatchObject([{ sources: 1 }, { status: 'FINISHED' }])
-  })
+  ] as const)(
+    'of type %s erases archives %i times, and wakes delivery %i times',
+    async (type, asked, woken) => {
+      const { regulations, create, archiveRequests, wakes, infos } = makeRegulations()
+      await create({ type, sourceIds: ['website'] })
+      await regulations.idle()
+      expect([archiveRequests.length, wakes()]).toEqual([asked, woken])
+      expect(infos).toMatchObject([{ sources: 1 }, { status: 'FINISHED' }])
+    },
+  )
 
-  test('lets everybody else have their turn between its steps', async () => {
+  test('lets other work run between its steps', async () => {
     const { regulations, store, create } = makeRegulations()
     store.answers.push('more', 'more', 'more')
     let turns = 0
@@ -96,7 +99,7 @@ describe('A regulation', () => {
     expect(turns).toBeGreaterThanOrEqual(4)
   })
 
-  test('is looked at again every second while it waits, its archives once', async () => {
+  test('is checked every second while it waits, and erases its archives only once', async () => {
     const { regulations, store, create, clock, archiveRequests } = makeRegulations()
     store.answers.push('waiting', 'waiting', 'more', 'waiting')
     const id = await create()
@@ -114,7 +117,7 @@ describe('A regulation', () => {
     expect(looks()).toBe(2)
     await clock.advance(1_000)
     expect(looks()).toBe(4)
-    // All that a look costs is the question whether it waits.
+    // A check only asks the store whether the regulation still waits.
     expect(finds).toBe(0)
     expect(store.get(id).finishedAtMs).toBeNull()
     await clock.advance(1_000)
@@ -123,7 +126,7 @@ describe('A regulation', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('waits for its notifications, whatever else is done', async () => {
+  test('waits for its notifications even if everything else is done', async () => {
     const { regulations, store, create, clock } = makeRegulations()
     const id = await create()
     const [stream] = store.get(id).streams
@@ -135,7 +138,7 @@ describe('A regulation', () => {
     expect(store.get(id).finishedAtMs).toBe(nowMs + 1_000)
   })
 
-  test('that waits holds up no other', async () => {
+  test('does not hold up others while it waits', async () => {
     const { regulations, store, create } = makeRegulations()
     store.answers.push('waiting')
     const first = await create()
@@ -146,7 +149,7 @@ describe('A regulation', () => {
     expect(store.get(second).finishedAtMs).toBe(nowMs)
   })
 
-  test('is looked at without delay for who waits until all is idle', async () => {
+  test('is checked by idle at once, without the delay', async () => {
     const { regulations, store, create } = makeRegulations()
     store.answers.push('waiting')
     const id = await create()
@@ -158,7 +161,7 @@ describe('A regulation', () => {
     expect(store.get(id).finishedAtMs).toBe(nowMs)
   })
 
-  test('reports that archives were not erased whole', async () => {
+  test('reports archives that were not erased completely', async () => {
     const problems = ['/archive/a.gz: it is damaged', '/archive/b.gz: it is a folder']
     const { regulations, create, warnings, infos } = makeRegulations({
       eraseArchives: () => Promise.resolve({ ...nothingArchived, problems }),
@@ -176,21 +179,24 @@ describe('A regulation', () => {
     expect(infos.at(-1)).toMatchObject({ status: 'PARTIAL_SUCCESS' })
   })
 
-  test.each([{ finishedAtMs: 5 }, undefined])('is let be once it is %j', async (changes) => {
-    const { regulations, store, create } = makeRegulations()
-    store.answers.push('waiting')
-    const id = await create()
-    await regulations.idle()
-    const steps = store.steps.filter((step) => step.startsWith('finish'))
-    if (changes === undefined) store.find = () => Promise.resolve(undefined)
-    else store.change(id, changes)
-    await regulations.idle()
-    expect(store.steps.filter((step) => step.startsWith('finish'))).toEqual(steps)
-  })
+  test.each([{ finishedAtMs: 5 }, undefined])(
+    'is left alone once another process has finished or removed it: %j',
+    async (changes) => {
+      const { regulations, store, create } = makeRegulations()
+      store.answers.push('waiting')
+      const id = await create()
+      await regulations.idle()
+      const steps = store.steps.filter((step) => step.startsWith('finish'))
+      if (changes === undefined) store.find = () => Promise.resolve(undefined)
+      else store.change(id, changes)
+      await regulations.idle()
+      expect(store.steps.filter((step) => step.startsWith('finish'))).toEqual(steps)
+    },
+  )
 })
 
 describe('Regulations that were not finished', () => {
-  test('are gone on with at the start, the oldest first, but for what is done', async () => {
+  test('are resumed at the start, the oldest first, without repeating what is done', async () => {
     const store = new KeptRegulations()
     const ids = Array.from({ length: 45 }, (_, n) => `reg_${n}`)
     for (const id of ids) store.put({ ...notBegun, id })
@@ -205,7 +211,7 @@ describe('Regulations that were not finished', () => {
     expect(archiveRequests).toHaveLength(43)
   })
 
-  test('are not begun twice', async () => {
+  test('are not run twice if a start finds them again', async () => {
     const { regulations, store, create } = makeRegulations()
     for (let n = 0; n < 2; n++) {
       store.answers.push('waiting')
@@ -218,7 +224,7 @@ describe('Regulations that were not finished', () => {
     expect(store.erased).toHaveLength(before + 2)
   })
 
-  test('are gone on with where another run was ended amid archives', async () => {
+  test('are resumed after an earlier run ended while erasing archives', async () => {
     const store = new KeptRegulations()
     const ended = makeRegulations({
       store,
@@ -239,9 +245,9 @@ describe('Regulations that were not finished', () => {
   })
 })
 
-describe('A store that cannot be used', () => {
+describe('An error of the store', () => {
   test.each(['erase', 'noteArchive', 'finish'] as const)(
-    'for now is asked again with the next look: %s',
+    'that is temporary is retried at the next check: %s',
     async (method) => {
       const { regulations, store, create, clock, warnings, archiveRequests } = makeRegulations()
       store.failures[method] = [outage, outage]
@@ -259,7 +265,7 @@ describe('A store that cannot be used', () => {
     },
   )
 
-  test('for good costs that regulation, until the next start, and no other', async () => {
+  test('that is permanent stops only its regulation, until the next start', async () => {
     const { regulations, store, create, warnings, clock } = makeRegulations()
     store.failures.erase = [new Error('It is damaged')]
     const broken = await create()
@@ -279,7 +285,7 @@ describe('A store that cannot be used', () => {
     expect(store.get(broken).finishedAtMs).not.toBeNull()
   })
 
-  test('is told by the start', async () => {
+  test('is thrown by start', async () => {
     const { regulations, store } = makeRegulations()
     store.list = () => Promise.reject(outage)
     await expect(regulations.start()).rejects.toBe(outage)
@@ -313,7 +319,7 @@ describe('Closing regulations', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('leaves no timer where something waits', async () => {
+  test('leaves no timer behind for a waiting regulation', async () => {
     const { regulations, store, create, clock } = makeRegulations()
     store.answers.push('waiting', 'waiting')
     await create()

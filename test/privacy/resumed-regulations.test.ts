@@ -49,7 +49,7 @@ test('A regulation that a process left unfinished is finished by the next', asyn
   if (created.kind !== 'created') throw new Error(`It is refused: ${created.kind}`)
   const { id } = created.regulation
   await first.regulations.idle()
-  // One of the two is being sent.
+  // One of the two deliveries is in flight.
   expect(await first.regulations.find({ id })).toMatchObject({
     isStoreErased: false,
     erased: { pending: 1 },
@@ -81,7 +81,7 @@ test('A regulation that a process left unfinished is finished by the next', asyn
   expect(finished).toMatchObject({ finishedAtMs: nowMs, streams: [{ delivered: 1 }] })
   expect(overallStatus(finished!)).toBe('FINISHED')
   await close()
-  // The regulation itself names the user, and nothing else does.
+  // Only the regulation itself still names the user.
   const files = await Promise.all(
     (await readdir(folder)).map((name) => readFile(join(folder, name), 'latin1')),
   )

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { makeRegulations, nothingArchived, outage } from './made-regulations.ts'
 import { nowMs } from './support.ts'
 
-describe('Files that are to be rewritten', () => {
+describe('The rewriting of files', () => {
   const heldUp = { kind: 'held_up', reason: 'No room', hint: 'Make room' } as const
 
-  test('are once everything else is done for all that are due', async () => {
+  test('begins after everything else is done for all regulations that are due', async () => {
     const { regulations, store, create } = makeRegulations()
     store.hasFiles = true
     const ids = [await create(), await create(), await create()]
@@ -18,7 +18,7 @@ describe('Files that are to be rewritten', () => {
     for (const id of ids) expect(store.get(id).finishedAtMs).toBe(nowMs)
   })
 
-  test('hold nobody up while they cannot be, and are tried less and less often', async () => {
+  test('holds up no other regulation while it is impossible, and is tried less and less often', async () => {
     const { regulations, store, create, clock, warnings, archiveRequests } = makeRegulations()
     store.hasFiles = true
     store.heldUp = heldUp
@@ -35,7 +35,7 @@ describe('Files that are to be rewritten', () => {
     }
     await clock.advance(1_000 * 60)
     expect(triedAtMs.map((ms) => ms / 1_000)).toEqual([1, 3, 7, 15, 31])
-    // Nothing but that is done meanwhile.
+    // Nothing else is tried meanwhile.
     expect(tries).toBe(5)
     store.hasFiles = false
     store.heldUp = undefined
@@ -50,7 +50,7 @@ describe('Files that are to be rewritten', () => {
     expect(warnings).toHaveLength(1)
   })
 
-  test('are reported at most every ten minutes, with what to do', async () => {
+  test('is reported at most every ten minutes while it is impossible, with what to do', async () => {
     const { regulations, store, create, clock, warnings } = makeRegulations()
     store.hasFiles = true
     store.heldUp = heldUp
@@ -61,7 +61,7 @@ describe('Files that are to be rewritten', () => {
     expect(warnings).toEqual([warning])
     await clock.advance(1_022_000)
     expect(warnings).toHaveLength(1)
-    // Told again by the first try that is ten minutes later.
+    // The first try after ten minutes reports it again.
     await clock.advance(2_000)
     expect(warnings).toEqual([warning, warning])
     const { length: before } = store.steps
@@ -69,7 +69,7 @@ describe('Files that are to be rewritten', () => {
     expect(store.steps).toHaveLength(before + 10)
   })
 
-  test('are looked after again where the store was out when it was done', async () => {
+  test('lets the regulation finish after a temporary error of the store', async () => {
     const { regulations, store, create, clock } = makeRegulations()
     store.hasFiles = true
     store.failures.finish = [outage]
@@ -83,7 +83,7 @@ describe('Files that are to be rewritten', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('are not begun twice by a start', async () => {
+  test('is not tried again by another start', async () => {
     const { regulations, store, create } = makeRegulations()
     store.hasFiles = true
     store.heldUp = heldUp

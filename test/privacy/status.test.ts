@@ -36,25 +36,37 @@ const done: Regulation = { ...erased, finishedAtMs: 2 }
 
 describe('overallStatus', () => {
   const cases: readonly (readonly [string, Regulation, OverallStatus])[] = [
-    ['stored', created, 'INITIALIZED'],
+    ['just stored', created, 'INITIALIZED'],
     ['partly erased', { ...created, erased: { pending: 0, settled: 1, members: 0 } }, 'RUNNING'],
-    ['with a store that has nothing', { ...created, isStoreErased: true }, 'RUNNING'],
-    ['with archives that are done', { ...created, archive }, 'RUNNING'],
-    ['partly told', { ...created, streams: [stream({ pending: 1, failed: 1 })] }, 'RUNNING'],
+    ['whose users are erased from the store', { ...created, isStoreErased: true }, 'RUNNING'],
+    ['whose archives are erased', { ...created, archive }, 'RUNNING'],
+    [
+      'with some notifications ended',
+      { ...created, streams: [stream({ pending: 1, failed: 1 })] },
+      'RUNNING',
+    ],
     ['whose archives are not erased', { ...erased, archive: null }, 'RUNNING'],
     ['with a pending notification', { ...erased, streams: [stream({ pending: 1 })] }, 'RUNNING'],
     ['whose files still contain the users', erased, 'RUNNING'],
     ['without notifications, finished', done, 'FINISHED'],
-    ['told', { ...done, streams: [stream({ delivered: 2 })] }, 'FINISHED'],
     [
-      'told to some',
+      'with all notifications delivered',
+      { ...done, streams: [stream({ delivered: 2 })] },
+      'FINISHED',
+    ],
+    [
+      'with some notifications delivered',
       { ...done, streams: [stream({ delivered: 1 }), stream({ expired: 1 })] },
       'PARTIAL_SUCCESS',
     ],
-    ['told to nobody', { ...done, streams: [stream({ failed: 1, expired: 1 })] }, 'FAILED'],
+    [
+      'with no notification delivered',
+      { ...done, streams: [stream({ failed: 1, expired: 1 })] },
+      'FAILED',
+    ],
     ['with a problem', { ...done, archive: { ...archive, problems: ['a'] } }, 'PARTIAL_SUCCESS'],
     [
-      'with a problem, told to nobody',
+      'with a problem, and no notification delivered',
       { ...done, archive: { ...archive, problems: ['a'] }, streams: [stream({ failed: 1 })] },
       'FAILED',
     ],
@@ -66,7 +78,7 @@ describe('overallStatus', () => {
     ],
     ['that only suppresses', { ...done, type: 'SUPPRESS_ONLY', isStoreErased: false }, 'FINISHED'],
     [
-      'finished, with one retried by hand',
+      'finished, with a manual retry',
       { ...done, streams: [stream({ pending: 1, delivered: 1 })] },
       'FINISHED',
     ],
@@ -76,7 +88,7 @@ describe('overallStatus', () => {
       'RUNNING',
     ],
   ]
-  test.each(cases)('tells one %s', (_, regulation, status) => {
+  test.each(cases)('is right for a regulation %s', (_, regulation, status) => {
     expect(overallStatus(regulation)).toBe(status)
   })
 
@@ -94,7 +106,7 @@ describe('overallStatus', () => {
     streams,
   })
 
-  test('is over once it has finished, and a success if nothing went wrong', () => {
+  test('is final only once the regulation has finished, and FINISHED if nothing went wrong', () => {
     fc.assert(
       fc.property(regulations, (changes) => {
         const regulation = { ...created, ...changes }

@@ -1,9 +1,9 @@
 import type { Destination } from '../../src/model/index.ts'
 
-/** 2026-01-02T03:04:05.678Z, where the clocks of these tests stand. */
+/** The time at which the clocks of these tests stand still. */
 export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-/** The same moment as a timestamp. */
+/** `nowMs` as a timestamp. */
 export const now = '2026-01-02T03:04:05.678Z'
 
 /** A destination of the source `website`. */
