@@ -68,7 +68,7 @@ test('the oldest event is dropped when bodies exceed 64 MB', async () => {
   expect(log.events.map(({ seq }) => seq)).toEqual([4, 5])
 })
 
-test('the oldest event is dropped when the bodies hold too many values for the memory', async () => {
+test('the oldest event is dropped when the bodies contain so many values that they need too much memory', async () => {
   const log = logOf(100)
   const items = JSON.parse(`[${'{},'.repeat(1_000_000)}{}]`) as JsonValue
   const large = { ...request, bytes: 3_000_000, body: { type: 'page', items } }

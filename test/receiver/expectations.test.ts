@@ -206,7 +206,7 @@ describe('an expectation', () => {
   })
 })
 
-/** An event log without HTTP, and the expectations waiting on it. */
+/** Creates an event log without HTTP, and expectations that wait for its events. */
 function createLog(eventsMax: number) {
   const clock = new WatchedClock(0)
   const waits = new Waits(clock)
@@ -241,7 +241,7 @@ function numbered(index: number): UnnumberedEvent {
 }
 
 describe('dropped events', () => {
-  test('are not counted by guessing', async () => {
+  test('reject an expectation that would have to guess their number', async () => {
     const { clock, log, expectations } = createLog(2)
     for (const index of [1, 2, 3]) await log.add(() => numbered(index))
     const gone = /^Cannot count user:u_1.*: the first request is no longer kept$/
@@ -255,7 +255,7 @@ describe('dropped events', () => {
     expect(await later).toMatchObject({ result: { state: 'met' } })
   })
 
-  test('are still counted by every expectation: 100,000 of them', async () => {
+  test('are still counted by expectations that began before them: 100,000 events', async () => {
     const { log, waits, expectations } = createLog(100)
     const texts = [
       'type:track x100000',

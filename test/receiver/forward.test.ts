@@ -210,7 +210,7 @@ describe('forwarding', () => {
     ['does not exist', undefined, 'ECONNREFUSED'],
     ['closes the connection', 'hang-up', 'connection_closed'],
     ['resets it', 'reset', 'ECONNRESET'],
-    ['talks nonsense', 'malformed', 'malformed_answer'],
+    ['answers with bytes that are not HTTP', 'malformed', 'malformed_answer'],
   ] as const)('answers 502 when the target %s, and continues', async (_, plan, error) => {
     const url = plan === undefined ? await unreachableUrl() : (await TestEndpoint.start(plan)).url
     const receiving = await start({ forwardTo: to(url) })

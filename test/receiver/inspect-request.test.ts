@@ -174,7 +174,7 @@ describe('a request that is not a webhook', () => {
   })
 
   test.each([
-    ['a body whose sender leaves', 'Content-Length: 10', '{"ty'],
+    ['a body whose sender disconnects', 'Content-Length: 10', '{"ty'],
     ['a broken chunk', 'Transfer-Encoding: chunked', '4\r\n{"ty\r\nzz\r\n'],
   ])('is one with %s', async (_name, framing, part) => {
     const { receiver, port, url } = await start({ secret })

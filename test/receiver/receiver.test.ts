@@ -21,7 +21,7 @@ import {
 } from './requests.ts'
 
 describe('starting and closing', () => {
-  test('listens on a free port of this machine only and reports healthy', async () => {
+  test('listens on a free port, only on this machine, and reports that it is healthy', async () => {
     const { url, port } = await start()
     expect(url).toBe(`http://127.0.0.1:${port}`)
     const response = await request(`${url}/healthz`)
@@ -138,7 +138,7 @@ describe('closing with requests in progress', () => {
     expect(await replying).toMatchObject({ status: 200, headers: { connection: 'close' } })
   })
 
-  test('gives up a body that does not arrive, and records nothing later', async () => {
+  test('abandons a body that does not arrive, and records nothing later', async () => {
     const clock = new WatchedClock(0)
     const { receiver, port } = await start({ runtime: createRuntime({ clock }) })
     const reading = clock.scheduled(bodyDeadlineMs)

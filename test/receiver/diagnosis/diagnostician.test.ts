@@ -25,7 +25,7 @@ function jsonOf(bytes: number): Buffer {
 }
 
 describe('a signature made with a different secret', () => {
-  test('names the owner of the secret, also together with a second mistake', () => {
+  test('names the owner of the secret, even together with a second mistake', () => {
     const otherSecrets = [
       ...others(2),
       { name: 'c\u0007rm\u202e', secret: 'not-a-real-crm-secret' },
@@ -65,7 +65,7 @@ describe('a signature made with a different secret', () => {
   })
 })
 
-test('a valid signature and, without headers, a missing one have no diagnosis', () => {
+test('neither a valid signature nor a missing one without headers has a diagnosis', () => {
   expect(diagnose({ body, signature: sign(body), secret })).toBeUndefined()
   expect(diagnose({ body, signature: undefined, secret })).toBeUndefined()
 })
@@ -101,7 +101,7 @@ describe('the cost of a diagnosis', () => {
       diagnose({ body: json, signature: sign(JSON.stringify(JSON.parse(json.toString()))), secret })
         ?.mistake
     expect([find(jsonOf(2 ** 16)), find(jsonOf(2 ** 16 + 1))]).toEqual(['re_serialised', undefined])
-    /** An array of ones. Each has a comma or a bracket, and the last has two. */
+    /** Makes an array of ones that has this many tokens, including brackets and commas. */
     const onesOf = (tokens: number) => Buffer.from(`[1${', 1'.repeat((tokens - 3) / 2)}]`)
     expect([find(onesOf(2 ** 14 - 1)), find(onesOf(2 ** 14 + 1))]).toEqual([
       're_serialised',
@@ -115,14 +115,14 @@ describe('a flood of bad signatures', () => {
   const unknown = { body, signature: '0'.repeat(40) }
   const startMs = Date.UTC(2026, 0, 1)
 
-  /** A diagnostician that has diagnosed this request many times at once, and how many diagnoses it made. */
+  /** Lets a diagnostician diagnose a request many times at once, and counts its diagnoses. */
   function flooded(request: SuspectRequest, count: number) {
     const diagnostician = new Diagnostician({ secret })
     const diagnoses = Array.from({ length: count }, () => diagnostician.diagnose(request, startMs))
     return { diagnostician, found: diagnoses.filter((diagnosis) => diagnosis !== undefined).length }
   }
 
-  test('is diagnosed at 20 a second at most, with a burst of 2 s', () => {
+  test('is diagnosed at most 20 times a second, with a burst of 2 s', () => {
     const { diagnostician } = flooded(unknown, 100)
     expect(diagnostician.diagnose(known, startMs)).toBeUndefined()
     expect(diagnostician.diagnose(known, startMs + 1)).toBeUndefined()
@@ -140,7 +140,7 @@ describe('a flood of bad signatures', () => {
     expect(diagnostician.diagnose(known, startMs + 3_000)?.mistake).toBe('upper_case')
   })
 
-  test('with one repeated mistake is diagnosed every time', () => {
+  test('is diagnosed every time if it repeats a known mistake', () => {
     expect(flooded(known, 1_000).found).toBe(1_000)
   })
 })

@@ -77,7 +77,7 @@ describe('the details on the page', () => {
     expect(await condition({}, 1)).toMatchObject({ error: { code: 'invalid_setting' } })
   })
 
-  test('offer samples that the receiver accepts, and handlers in seven languages', async () => {
+  test('offer samples that the receiver accepts, and handlers in eight languages', async () => {
     const { url } = await start({ secret })
     const { samples } = (await read(url, 'samples')) as { samples: Record<string, string> }
     expect(Object.keys(samples)).toEqual([

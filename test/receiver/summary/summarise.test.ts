@@ -19,7 +19,7 @@ function line(
 describe('track', () => {
   test.each<[string, JsonObject | string | null, string]>([
     ['nothing', null, '“Ordered”'],
-    ['no object', 'revenue', '“Ordered”'],
+    ['nothing of a value that is not an object', 'revenue', '“Ordered”'],
     [
       'the most informative ones, revenue first',
       { coupon: 'SUMMER', products: [1, 2, 3], Total: 5, revenue: '39.95', order_id: 'o_1' },
@@ -154,7 +154,7 @@ describe('aliases', () => {
   const alias = (memory: SummaryMemory, previousId: string, userId: string): string =>
     line('alias', { 'Previous ID': previousId, 'User ID': userId }, memory)
 
-  test("a user's changes are compared with those under its former ids, along a chain", () => {
+  test("a user's traits are compared with those under former ids, along a chain of aliases", () => {
     const memory = new SummaryMemory()
     identify(memory, { anonymousId: 'anon_1', traits: { plan: 'free', age: 36 } })
     alias(memory, 'anon_1', 'anon_2')
@@ -173,7 +173,7 @@ describe('aliases', () => {
     expect(identify(memory, { userId: 'u_2', traits: { plan: 'team' } })).toBe('plan: pro → team')
   })
 
-  test('an id that is aliased again leads to its newest id, and its former user keeps its own traits', () => {
+  test('an id that is aliased again leads to its newest user, and its former user keeps its own traits', () => {
     const memory = new SummaryMemory()
     alias(memory, 'anon_1', 'u_2')
     identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })
