@@ -118,7 +118,7 @@ describe('route', () => {
     expect(decide(off, { acceptsHistorical: false })[1]).toBe('disabled_by_all')
   })
 
-  test('looks at own keys only', () => {
+  test('ignores inherited keys', () => {
     for (const inherited of [{ All: false }, { all: false }, { Webhooks: false }]) {
       expect(decide({ integrations: Object.create(inherited) as JsonObject })).toEqual([
         true,
@@ -129,7 +129,7 @@ describe('route', () => {
     }
   })
 
-  test('points out a key that looks like the name, where the name is absent', () => {
+  test('points out a key that resembles the name if the name itself is absent', () => {
     const hint =
       'The key "webhooks" has no effect: keys are case sensitive, and the key of this destination is "Webhooks"'
     expect(hintFor({ webhooks: false })).toBe(hint)
@@ -159,7 +159,7 @@ describe('route', () => {
     expect(route(event, [])).toEqual([])
   })
 
-  test('agrees with the rules as they are written, for whatever comes', () => {
+  test('agrees with a second formulation of the rules, whatever the event and the destinations', () => {
     const value = fc.constantFrom<JsonObject[string][]>(true, false, null, 0, 'false', {}, [])
     const name = fc.constantFrom('All', 'all', 'ALL', 'Webhooks', 'webhooks', 'Other', '__proto__')
     const anyEvent = fc.record({
@@ -190,7 +190,7 @@ describe('route', () => {
   })
 })
 
-/** The routing rules in another shape: every condition that an event has to meet. */
+/** Formulates the routing rules a second time, as the conditions that an event must meet. */
 function isWanted(given: AnalyticsEvent, destination: Destination): boolean {
   const own = new Map(Object.entries(given.integrations))
   const everything = own.has('All') ? own.get('All') : own.get('all')
