@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Breather, stopwatch } from '../../src/runtime/index.ts'
 
-test('long work yields now and then, and not between small parts', async () => {
+test('long work yields after a few milliseconds, but not between short parts', async () => {
   let turns = 0
   const others = nextTurn().then(() => turns++)
   const breather = new Breather()

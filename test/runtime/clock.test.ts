@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock, sleep, systemClock } from '../../src/runtime/index.ts'
 
 describe('sleep', () => {
-  test('resolves to true when the time has gone by, not before', async () => {
+  test('resolves to true when the time is over, and not before', async () => {
     const clock = new ManualClock(0)
     const outcomes: boolean[] = []
     const slept = sleep(clock, 10).then((outcome) => outcomes.push(outcome))
@@ -23,7 +23,7 @@ describe('sleep', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('does not begin when the signal is aborted already', async () => {
+  test('does not begin if the signal is already aborted', async () => {
     const clock = new ManualClock(0)
     expect(await sleep(clock, 10, AbortSignal.abort())).toBe(false)
     expect(clock.nextDueMs()).toBeUndefined()
@@ -53,7 +53,7 @@ describe('systemClock', () => {
     expect(ran).toEqual(['at once', 'later'])
   })
 
-  test('waits for what is further away than a timer reaches', async () => {
+  test('waits longer than the maximum delay of a timer', async () => {
     const ran: string[] = []
     const distant = systemClock.schedule(2 ** 40, () => ran.push('distant'))
     await sleep(systemClock, 2)
@@ -61,14 +61,14 @@ describe('systemClock', () => {
     expect(ran).toEqual([])
   })
 
-  test('forgets a task that was cancelled', async () => {
+  test('does not run a cancelled task', async () => {
     const ran: string[] = []
     systemClock.schedule(0, () => ran.push('cancelled')).cancel()
     await sleep(systemClock, 2)
     expect(ran).toEqual([])
   })
 
-  test('returns a time that does not go back, and takes no notice of holds', () => {
+  test('returns a time that does not go back, and ignores holds', () => {
     const beforeMs = systemClock.nowMs()
     systemClock.hold()()
     expect(systemClock.nowMs()).toBeGreaterThanOrEqual(beforeMs)

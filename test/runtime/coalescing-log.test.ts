@@ -35,7 +35,7 @@ describe('a coalescing log', () => {
     ])
   })
 
-  test('tells lines apart by level, message and fields, but not by what differs each time', () => {
+  test('distinguishes lines by level, message and fields, but ignores fields such as the error', () => {
     const { lines, log } = createLog()
     log.warn('an endpoint is down', { url: 'http://a.example', error: 'timeout' })
     log.warn('an endpoint is down', { url: 'http://a.example', error: 'ECONNRESET' })
@@ -53,14 +53,14 @@ describe('a coalescing log', () => {
     expect(lines).toEqual(['warn the store cannot be read', 'warn the store cannot be read'])
   })
 
-  test('does not schedule anything while it has nothing to count', async () => {
+  test('schedules nothing while there is nothing to count', async () => {
     const { clock, log } = createLog()
     log.info('serving')
     await clock.advance(2 * minuteMs)
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('keeps the order in which kinds came last', async () => {
+  test('writes repeated kinds in the order of their latest lines', async () => {
     const { lines, clock, log } = createLog()
     const down = (): void => log.warn('an endpoint is down')
     const well = (): void => log.info('an endpoint has recovered')
@@ -72,7 +72,7 @@ describe('a coalescing log', () => {
     ])
   })
 
-  test('is bounded: beyond 1,000 kinds, lines with one message are one kind', () => {
+  test('is bounded: beyond 1,000 kinds, lines with the same message are one kind', () => {
     const { lines, log } = createLog()
     for (let index = 0; index < 3_000; index++) {
       log.warn('events could not be stored', { sourceId: `s_${index}` })
@@ -84,7 +84,7 @@ describe('a coalescing log', () => {
     ])
   })
 
-  test('reports what it counted when it is closed, once, and then holds nothing back', () => {
+  test('writes its counts once when it is closed, and coalesces nothing afterwards', () => {
     const { lines, clock, log } = createLog()
     for (let round = 0; round < 3; round++) log.debug('circuit breaker')
     log.close()
@@ -100,7 +100,7 @@ describe('a coalescing log', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('writes each line where that is asked for', () => {
+  test('writes every line with `each`', () => {
     const { lines, log } = createLog()
     for (let count = 0; count < 3; count++) log.each('admin action', { by: 'page' })
     expect(lines).toEqual(Array(3).fill('info admin action by=page'))

@@ -19,7 +19,7 @@ describe('logFrom', () => {
     ['debug', logLevels],
     ['info', ['info', 'warn']],
     ['warn', ['warn']],
-  ] as const)('writes lines from %s on', (from, expected) => {
+  ] as const)('writes lines of the level %s and above', (from, expected) => {
     const { lines, log } = recorded()
     const leveled = logFrom(from, log)
     for (const level of logLevels) leveled[level]('a line')
@@ -40,7 +40,7 @@ describe('lineLog', () => {
     ])
   })
 
-  test('writes one line with the given fields only, whatever a value contains', () => {
+  test('writes one line and no forged fields, whatever a value contains', () => {
     const { lines, log } = recorded()
     log.warn('refused', { messageId: 'a\nwarn forged\u001b[2J\u2028\u202e\u009b-ü-🙂' })
     log.warn('refused', { messageId: 'x by=token', userId: '', id: 'ü-🙂' })
@@ -70,7 +70,7 @@ describe('jsonLog', () => {
     ])
   })
 
-  test('keeps what every line has, whatever a field is called', () => {
+  test('keeps the time, level and message, whatever the fields are called', () => {
     const { lines, log } = recordedJson()
     log.warn('late', { level: 'none', message: 'none', time: 'none', code: 'timeout' })
     expect(lines).toEqual([
@@ -104,7 +104,7 @@ describe('logFromEnvironment', () => {
   })
 
   test.each([undefined, '', 'Analytics', 'analytics-node', 'express', '1'])(
-    'keeps details to itself and makes warnings of the process for DEBUG=%j',
+    'writes only warnings, as warnings of the process, for DEBUG=%j',
     async (debug) => {
       const written = captureStderr()
       const log = logFromEnvironment(debug === undefined ? {} : { DEBUG: debug })
@@ -132,7 +132,7 @@ describe('logFromEnvironment', () => {
   })
 })
 
-/** Keeps what is written to stderr until the test ends. */
+/** Captures what is written to stderr until the test ends. */
 function captureStderr(): readonly string[] {
   const written: string[] = []
   const original = Object.getOwnPropertyDescriptor(process.stderr, 'write')

@@ -26,7 +26,7 @@ describe('ManualClock', () => {
     ])
   })
 
-  test('runs tasks of the same time in the order they were scheduled', async () => {
+  test('runs tasks with the same time in the order in which they were scheduled', async () => {
     const clock = new ManualClock(startMs)
     const ran: string[] = []
     for (const name of ['a', 'b', 'c']) clock.schedule(10, () => ran.push(name))
@@ -34,7 +34,7 @@ describe('ManualClock', () => {
     expect(ran).toEqual(['a', 'b', 'c'])
   })
 
-  test('tells whole milliseconds, whatever part of one a task waits for', async () => {
+  test('tells only whole milliseconds, even if a task waits for a fraction of one', async () => {
     const clock = new ManualClock(startMs)
     const ran: number[] = []
     clock.schedule(10.25, () => ran.push(clock.nowMs()))
@@ -42,7 +42,7 @@ describe('ManualClock', () => {
     expect(ran).toEqual([1_011])
   })
 
-  test('runs what falls due exactly at the end, and nothing later', async () => {
+  test('runs a task that is due exactly at the end, and none later', async () => {
     const clock = new ManualClock(startMs)
     const ran: string[] = []
     clock.schedule(10, () => ran.push('due'))
@@ -52,7 +52,7 @@ describe('ManualClock', () => {
     expect(clock.nextDueMs()).toBe(1_011)
   })
 
-  test('runs tasks scheduled by other tasks if they fall due in the same advance', async () => {
+  test('runs tasks scheduled by other tasks if they are due in the same advance', async () => {
     const clock = new ManualClock(startMs)
     const ranAtMs: number[] = []
     const tick = (): void => {
@@ -65,7 +65,7 @@ describe('ManualClock', () => {
     expect(clock.nowMs()).toBe(1_035)
   })
 
-  test('lets what a task started go on before it moves further', async () => {
+  test('lets asynchronous work of a task continue before it advances further', async () => {
     const clock = new ManualClock(startMs)
     const ranAtMs: number[] = []
     clock.schedule(10, () => {
@@ -77,7 +77,7 @@ describe('ManualClock', () => {
     expect(ranAtMs).toEqual([1_015])
   })
 
-  test('forgets a task that was cancelled, and takes a second cancel', async () => {
+  test('does not run a cancelled task, and ignores a second cancel', async () => {
     const clock = new ManualClock(startMs)
     const ran: string[] = []
     const timer = clock.schedule(10, () => ran.push('cancelled'))
@@ -88,7 +88,7 @@ describe('ManualClock', () => {
     expect(ran).toEqual(['kept'])
   })
 
-  test('takes a delay below zero for none', async () => {
+  test('treats a negative delay as zero', async () => {
     const clock = new ManualClock(startMs)
     const ranAtMs: number[] = []
     clock.schedule(-50, () => ranAtMs.push(clock.nowMs()))
@@ -121,7 +121,7 @@ describe('ManualClock', () => {
   })
 
   test.each([60_000, -60_000, 0])(
-    'jumps by %i ms, and tasks keep the rest of their wait and their order',
+    'jumps by %i ms, and tasks keep their order and the rest of their wait',
     async (byMs) => {
       const clock = new ManualClock(startMs)
       const ran: [string, number][] = []

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const env = { KEY: 'no-secret', EMPTY: '' }
 
-/** Reads a reference beside these files. */
+/** Reads a reference in a folder with files. */
 async function read(text: string) {
   const folder = await temporaryFolder()
   await writeFile(join(folder, 'key'), 'no-secret\r\n')
@@ -34,11 +34,11 @@ test.each([
   ['@empty', 'the file empty', 'it is empty'],
   ['@nowhere', 'the file nowhere', 'there is no such file'],
   ['@.', 'the file .', 'it is a folder'],
-])('of %j is told what has no value, and why', async (text, named, because) => {
+])('%j is unreadable because of %s: %s', async (text, named, because) => {
   expect(await read(text)).toMatchObject({ kind: 'unreadable', named, because })
 })
 
-test('a variable is told apart from one that was not looked for', async () => {
+test('a variable is unreadable for a different reason if no environment is given', async () => {
   const readNothing = () => Promise.resolve('')
   expect(await readReference('env:KEY', { env: undefined, readFile: readNothing })).toMatchObject({
     kind: 'unreadable',
@@ -47,7 +47,7 @@ test('a variable is told apart from one that was not looked for', async () => {
   })
 })
 
-test('what the system says about a file is kept', async () => {
+test('the error of the system is the cause and the reason if a file cannot be read', async () => {
   const denied = Object.assign(new Error('EACCES'), { code: 'EACCES' })
   const sources = { env: {}, readFile: () => Promise.reject(denied) }
   expect(await readReference('@key', sources)).toMatchObject({

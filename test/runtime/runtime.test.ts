@@ -7,7 +7,7 @@ import {
   systemClock,
 } from '../../src/runtime/index.ts'
 
-test('createRuntime gives the parts that production uses, frozen', () => {
+test('createRuntime returns the parts that production uses, frozen', () => {
   const runtime = createRuntime()
   expect(runtime).toMatchObject({ clock: systemClock, observer: silentObserver })
   expect(runtime.random()).toBeGreaterThanOrEqual(0)

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { stoppable, stoppableStream } from '../../src/runtime/index.ts'
 
 describe('stoppable', () => {
-  test('gives the result of the work, or its error', async () => {
+  test('returns the result of the work, or throws its error', async () => {
     const { signal } = new AbortController()
     expect(await stoppable(Promise.resolve(1), signal)).toBe(1)
     await expect(stoppable(Promise.reject(new Error('no')), signal)).rejects.toThrow('no')
   })
 
-  test('does not wait if the stop came before', async () => {
+  test('does not wait if the signal is already aborted', async () => {
     expect(await stoppable(new Promise(() => undefined), AbortSignal.abort())).toBeUndefined()
   })
 })
@@ -23,7 +23,7 @@ describe('stoppableStream', () => {
     }
   }
 
-  test('yields what the iteration yields, and closes it when it is left early', async () => {
+  test('yields the values of the iteration, and closes it when it is left early', async () => {
     const { signal } = new AbortController()
     let isClosed = false
     const stream = stoppableStream(
@@ -36,7 +36,7 @@ describe('stoppableStream', () => {
     expect(isClosed).toBe(true)
   })
 
-  test('throws the reason of the stop while the iteration waits for ever', async () => {
+  test('throws the reason of the abort even while the iteration waits for ever', async () => {
     const stop = new AbortController()
     const never = new Promise(() => undefined)
     const stream = stoppableStream(

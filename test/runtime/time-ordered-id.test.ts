@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { timeOrderedId } from '../../src/runtime/time-ordered-id.ts'
 
-test('a new id is a UUID of version 7 that begins with the time', () => {
+test('a new id is a version 7 UUID that begins with the time', () => {
   const nowMs = Date.UTC(2022, 1, 22, 19, 22, 22)
   // The time of the example in RFC 9562, appendix A.6.
   expect(timeOrderedId(nowMs)).toMatch(
@@ -9,13 +9,13 @@ test('a new id is a UUID of version 7 that begins with the time', () => {
   )
 })
 
-test('ids come in the order of their times, and no two are the same', () => {
+test('ids are sorted by their times, and unique', () => {
   const ids = Array.from({ length: 1_000 }, (_, index) => timeOrderedId(1_600_000_000_000 + index))
   expect(ids.toSorted()).toEqual(ids)
   expect(new Set(Array.from({ length: 10_000 }, () => timeOrderedId(0))).size).toBe(10_000)
 })
 
-test('an id has the time that it is made at, whatever the one before it had', () => {
+test('an id contains the given time, even if the previous id had a later one', () => {
   const timesOf = (ids: readonly string[]) => ids.map((id) => id.slice(0, 14))
   expect(timesOf([16, 16, 32, 16].map((nowMs) => timeOrderedId(nowMs)))).toEqual([
     '00000000-0010-',

@@ -5,7 +5,7 @@ import { sleep, VirtualClock } from '../../src/runtime/index.ts'
 const startMs = 1_000
 const hourMs = 3_600_000
 
-/** More turns of the event loop than the clock waits before it jumps. */
+/** Waits for more turns of the event loop than the clock does before it jumps. */
 async function manyTurns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn()
 }
@@ -73,7 +73,7 @@ describe('VirtualClock', () => {
     await slept
   })
 
-  test('gives what a finished request set in motion time to begin the next', async () => {
+  test('leaves time after a request for the next one to begin', async () => {
     const clock = new VirtualClock(startMs)
     const slept = sleep(clock, hourMs)
     await nextTurn()
@@ -87,7 +87,7 @@ describe('VirtualClock', () => {
     await slept
   })
 
-  test('does not jump to a task that was cancelled', async () => {
+  test('does not jump to a cancelled task', async () => {
     const clock = new VirtualClock(startMs)
     const ran: string[] = []
     clock.schedule(10, () => ran.push('cancelled')).cancel()
@@ -97,7 +97,7 @@ describe('VirtualClock', () => {
     expect(ran).toEqual([])
   })
 
-  test('runs what a task schedules', async () => {
+  test('runs tasks that other tasks schedule', async () => {
     const clock = new VirtualClock(startMs)
     const ranAtMs = await new Promise<number>((resolve) => {
       clock.schedule(10, () => clock.schedule(5, () => resolve(clock.nowMs())))
@@ -106,7 +106,7 @@ describe('VirtualClock', () => {
   })
 
   test.each(['before', 'after'])(
-    'cannot be held once its signal aborts, %s the hold',
+    'cannot be held once its signal has aborted, %s the hold',
     async (when) => {
       const stop = new AbortController()
       const clock = new VirtualClock(startMs, stop.signal)
