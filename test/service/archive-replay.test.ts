@@ -15,7 +15,7 @@ import {
   token,
 } from './running-service.ts'
 
-/** A service that archives the calls of `website`, with the destinations `crm` and `mail`. */
+/** Starts a service that archives the calls of `website`, with the destinations `crm` and `mail`. */
 async function startArchiving(sections: object = {}, plan: Plan = 200) {
   const [crm, mail] = [await TestEndpoint.start(plan), await TestEndpoint.start(plan)]
   const archive = { directory: join(await temporaryFolder(), 'archive') }
@@ -46,7 +46,7 @@ describe('a replay of archived events', () => {
       body: { kind: 'replay', events: 2, deliveries: 2, unreadable: 0 },
     })
     await expect.poll(() => settled).toHaveLength(4)
-    // An event that no destination took is now sent to this one; the duplicate is not.
+    // The event that no destination accepted is now sent to crm. The duplicate is not.
     expect(messageIds(crm).toSorted()).toEqual(['m_1', 'm_2', 'm_2'])
     expect(messageIds(mail)).toEqual(['m_2'])
     const [first, again] = crm.bodies.filter((_, index) => messageIds(crm)[index] === 'm_2')
@@ -111,7 +111,7 @@ describe('a replay of archived events', () => {
     const unwritable = { archive: { directory: '/dev/null' } }
     await reconfigure(documentFor(crm, { source: unwritable }))
     expect(await track('m_1')).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })
-    // The event is stored all the same.
+    // The event is stored anyway.
     await crm.received(1)
     await reconfigure(documentFor(crm, { source: { archive } }))
     expect(await track('m_1')).toMatchObject({ status: 200 })
@@ -252,7 +252,7 @@ describe('a replay of archived events', () => {
     expect(await replay.run(wanted, signal)).toEqual({ kind: 'deletion', ...counts })
   })
 
-  test('adds no events of a user that another process has deleted since it began', async () => {
+  test('ends before it adds events of a user whom another process deleted after the replay began', async () => {
     const directory = join(await temporaryFolder(), 'archive')
     const day = join(directory, 'website', '2026-01-02')
     await mkdir(day, { recursive: true })

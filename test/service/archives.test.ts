@@ -117,7 +117,7 @@ describe('Archives', () => {
     expect(await kept()).toEqual(['m_4'])
   })
 
-  test('wait five seconds for a disk that hangs, and keep nothing of a write that was given up', async () => {
+  test('wait five seconds for a disk that hangs, and then drop writes that have not begun', async () => {
     const { clock, keep, kept, open } = await startStalled()
     const stalled = [keep('m_1'), keep('m_2')].map((each) => each.catch((error: unknown) => error))
     await clock.advance(4_999)
@@ -131,7 +131,7 @@ describe('Archives', () => {
     }
     open()
     await later
-    // The first write was in progress, so a client that retries has its call archived twice.
+    // The first write had begun, so if its client retries, the call is archived twice.
     expect(await kept()).toEqual(['m_1', 'm_3'])
     expect(clock.nextDueMs()).toBeUndefined()
   })

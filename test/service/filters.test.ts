@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { documentFor, startService } from './running-service.ts'
 
-/** The crm takes expensive orders, the mail takes everything. */
+/** The destination `crm` accepts expensive orders, and `mail` accepts everything. */
 async function startFiltered(filter: string | null) {
   const [crm, mail] = [await TestEndpoint.start(), await TestEndpoint.start()]
   const others = [

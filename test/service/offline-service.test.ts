@@ -14,7 +14,7 @@ import { recordingRuntime } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { configurationOf, documentFor, secret, type GivenSettings } from './running-service.ts'
 
-/** Everything that the listener was called with. */
+/** Records everything that the listener is called with. */
 class Told implements SyncListener {
   readonly rows: RejectedRow[] = []
   readonly changes: MembershipChange[] = []
@@ -28,7 +28,7 @@ class Told implements SyncListener {
   }
 
   progress(): void {
-    // How often it is told depends on the parts.
+    // The number of calls depends on how the list is split.
   }
 }
 
@@ -197,7 +197,7 @@ describe('a synced audience', () => {
     expect(await sync('userId\nu_1\n', { sourceId: 'shop' })).toEqual(unknown)
     expect(await sync('userId\nu_1\n', { name: '!?' })).toMatchObject({ kind: 'unusable_name' })
     expect(await sync('userId\nu_1\n', { sourceId: 'website' })).toMatchObject({ kind: 'synced' })
-    // The audience is known by now.
+    // The audience exists by now, so the sync needs no source.
     expect(await sync('userId\nu_1\n')).toMatchObject({ kind: 'synced' })
     expect(await sync('userId\nu_1\n', { sourceId: 'mobile' })).toMatchObject({ kind: 'taken' })
     const trait = sync('userId,value\nu_1,1\n', { computationClass: 'trait' })

@@ -33,7 +33,7 @@ describe('a reloaded configuration', () => {
     })
   })
 
-  test('signs also the retries of earlier deliveries with the new secret', async () => {
+  test('signs with the new secret, including retries of earlier deliveries', async () => {
     const clock = manualClock()
     const endpoint = await TestEndpoint.start(() => (endpoint.requests.length === 1 ? 503 : 200))
     const { track, reconfigure, settled } = await startService(documentFor(endpoint), clock)

@@ -132,7 +132,7 @@ test('a problem of lost deliveries names each cause, and counts those that are s
   expect(await problems()).toMatchObject({ problems: expect.arrayContaining([lost]) as unknown })
 })
 
-test('deliveries that failed are no problem once they are delivered', async () => {
+test('deliveries that failed are no longer a problem once they are delivered', async () => {
   const endpoint = await TestEndpoint.start([404, 200])
   const clock = manualClock()
   const { track, admin, settled } = await startService(documentFor(endpoint), clock)

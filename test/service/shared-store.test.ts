@@ -76,7 +76,7 @@ test('a joining process is ready once it may send; one process reports the queue
   expect(await first.tellsOfQueues()).toBe(true)
   expect(await second.tellsOfQueues()).toBe(false)
   expect(await third.tellsOfQueues()).toBe(false)
-  // Once ready, it sends what the process before it has left.
+  // The third process is ready, so it sends in place of the closed one.
   await second.service.close()
   const headers = { 'x-write-key': writeKey }
   await ask(`${first.url}/v1/track`, { headers, body: { userId: 'u_1', event: 'Ping' } })

@@ -34,10 +34,10 @@ describe('the JSON Schema for editors', () => {
   })
 
   test.each<[string, object]>([
-    ['the starter', starterConfiguration],
-    ['the least', documentWith({})],
+    ['the starter configuration', starterConfiguration],
+    ['the smallest configuration', documentWith({})],
     [
-      'secrets from elsewhere',
+      'references to secrets',
       documentWith({ admin: { token: 'env:TOKEN' }, source: { writeKeys: ['@key'] } }),
     ],
   ])('accepts %s', (_name, document) => {
@@ -45,7 +45,7 @@ describe('the JSON Schema for editors', () => {
   })
 
   test.each<[string, object]>([
-    ['a key that is not known', documentWith({ destination: { sharedSecert: 'a' } })],
+    ['an unknown key', documentWith({ destination: { sharedSecert: 'a' } })],
     ['a value of the wrong type', documentWith({ listen: { port: '4000' } })],
     ['a document without sources', {}],
   ])('refuses %s', (_name, document) => {

@@ -40,7 +40,7 @@ describe('a value that may be secret', () => {
       'destinations[0].endpoints[0].headers',
       destinationWith({ endpoints: [{ url, headers: 'no-secret' }] }),
     ],
-  ])('is not shown in place of %s either', async (path, document) => {
+  ])('is not shown if it stands in place of %s', async (path, document) => {
     const problems = await problemsOf(document)
     expect(problems).toContainEqual(
       expect.stringContaining(`${path}: Cannot use this value: it must be`),
@@ -48,7 +48,7 @@ describe('a value that may be secret', () => {
     expect(problems.join('\n')).not.toMatch(/no-secret|1234567/)
   })
 
-  test('is not shown in place of the whole document', async () => {
+  test('is not shown if it stands in place of the whole document', async () => {
     expect(await problemsOf('"no-secret"')).toEqual([
       ': Cannot use this value: it must be an object with "sources" and "destinations"',
     ])
@@ -58,7 +58,7 @@ describe('a value that may be secret', () => {
 describe('the query of a URL', () => {
   test.each([
     ['a URL that is listed twice', [`${url}?t=no-secret`, `${url}?t=no-secret`]],
-    ['another scheme', ['ftp://example.com?t=no-secret']],
+    ['a different scheme', ['ftp://example.com?t=no-secret']],
     ['no scheme', ['example.com?t=no-secret']],
     ['a password', ['https://user:no-secret@example.com/']],
     ['a private address', ['http://10.0.0.5/?t=no-secret']],
@@ -82,7 +82,7 @@ describe('the query of a URL', () => {
 
 describe('a consequence of another problem', () => {
   test.each([
-    ['sources of another type', { sources: { website: [] } }, ['sources']],
+    ['sources of the wrong type', { sources: { website: [] } }, ['sources']],
     ['no sources', { sources: [] }, ['sources']],
     [
       'a source without an id',
@@ -94,7 +94,7 @@ describe('a consequence of another problem', () => {
     expect(problems.map((problem) => problem.split(': ')[0])).toEqual(paths)
   })
 
-  test('is reported where it can be checked independently', async () => {
+  test('is reported if it can be checked independently', async () => {
     const document = destinationWith({ sources: ['shop'] })
     expect(await readDocument(document)).toMatchObject({
       problems: [{ path: 'destinations[0].sources[0]', hint: 'The sources are website.' }],

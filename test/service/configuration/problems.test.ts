@@ -19,12 +19,12 @@ describe('the problems of a configuration', () => {
       'destinations[0].filter: Cannot read the match expression at character 12: an event has no status',
     ],
     [
-      'a filter that is no text',
+      'a filter that is not a text',
       documentWith({ destination: { filter: ['type:track'] } }),
       'destinations[0].filter: Cannot use a list of 1: it must be a match such as "type:track properties.revenue:>10", or null for every call',
     ],
     [
-      'a document that is none',
+      'a document that is not an object',
       [],
       ': Cannot use an empty list: it must be an object with "sources" and "destinations"',
     ],
@@ -34,12 +34,12 @@ describe('the problems of a configuration', () => {
       'sources: Cannot use an empty list: it must be a list of at least one source',
     ],
     [
-      'a port that is none',
+      'a port that is too high',
       documentWith({ listen: { port: 65_536 } }),
       `listen.port: Cannot use 65536: ${wholeNumber}`,
     ],
     [
-      'half a port',
+      'a port that is not a whole number',
       documentWith({ listen: { port: 0.5 } }),
       `listen.port: Cannot use 0.5: ${wholeNumber}`,
     ],
@@ -54,17 +54,17 @@ describe('the problems of a configuration', () => {
       'listen.host: Cannot use "": it must be an address or name of this machine, such as 127.0.0.1',
     ],
     [
-      'another store',
+      'an unknown kind of store',
       documentWith({ store: 'mysql://x' }),
       'store: Cannot use this value: it must be memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
-      'a store that would only look as if it were in memory',
+      'a store URL that only looks like an in-memory store',
       documentWith({ store: 'sqlite::memory:' }),
       'store: Cannot use this value: it must be memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
-      'a folder in place of a store',
+      'a folder as the store',
       documentWith({ store: 'sqlite:./data/' }),
       'store: Cannot use this value: it must be memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
@@ -74,52 +74,52 @@ describe('the problems of a configuration', () => {
       'admin.token: Cannot be left out: it must be a bearer token of letters, digits and . _ ~ + / -, given as a value, env:NAME or @file',
     ],
     [
-      'a metrics token that can be guessed',
+      'a metrics token that is too short',
       documentWith({ admin: { token: 'not-a-real-token', metricsToken: 'short' } }),
       'admin.metricsToken: Cannot use this value: it has fewer than 16 characters',
     ],
     [
-      'a metrics token that is the token',
+      'a metrics token that equals the admin token',
       documentWith({ admin: { token: 'not-a-real-token', metricsToken: 'not-a-real-token' } }),
       'admin.metricsToken: Cannot use this value: admin.token has the same value',
     ],
     [
-      'an admin token that can be guessed',
+      'an admin token that is too short',
       documentWith({ admin: { token: 'fifteen-letters' } }),
       'admin.token: Cannot use this value: it has fewer than 16 characters',
     ],
     [
-      'one port for two',
+      'the same port twice',
       documentWith({ listen: { port: 4_001 }, admin: { token: 'not-a-real-token' } }),
       'admin.port: Cannot use 4001: listen.port has the same value',
     ],
     [
-      'the port of listen where it is not given',
+      'the default port of listen as the admin port',
       documentWith({ admin: { port: 4_000, token: 'not-a-real-token' } }),
       'admin.port: Cannot use 4000: listen.port has the same value',
     ],
     [
-      'a range that is none',
+      'an invalid range of addresses',
       documentWith({ network: { allow: ['10.0.0.0/8', '10.0.0.0/33'] } }),
       'network.allow[1]: Cannot allow "10.0.0.0/33": it is not an address, a range or a host name',
     ],
     [
-      'a time that is none',
+      'an invalid duration',
       documentWith({ retention: { failed: '1 week' } }),
       'retention.failed: Cannot use "1 week": it must be a duration such as 90s, 4h or 30d, from 1m to 3650d',
     ],
     [
-      'a time that is too short',
+      'a duration that is too short',
       documentWith({ retention: { messageIds: '59s' } }),
       'retention.messageIds: Cannot use "59s": it must be a duration such as 90s, 4h or 30d, from 1m to 3650d',
     ],
     [
-      'no queue',
+      'a backlog of 0',
       documentWith({ limits: { backlogMax: 0 } }),
       'limits.backlogMax: Cannot use 0: it must be a whole number from 1 to 1000000000',
     ],
     [
-      'the bound over all of earlier versions',
+      'a setting that only earlier versions had',
       documentWith({ limits: { pendingDeliveries: 1 } }),
       'limits.pendingDeliveries: Cannot use this key: there is no such setting',
     ],
@@ -129,7 +129,7 @@ describe('the problems of a configuration', () => {
       'sources[0].id: Cannot use "../website": it must be 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit',
     ],
     [
-      'an id that is longer than what every store can look up',
+      'an id that is too long',
       documentWith({ destination: { id: 'x'.repeat(65) } }),
       `destinations[0].id: Cannot use "${'x'.repeat(58)}…: it must be 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit`,
     ],
@@ -139,12 +139,12 @@ describe('the problems of a configuration', () => {
       'sources[0].writeKeys: Cannot use an empty list: it must be a list of at least one write key',
     ],
     [
-      'an archive of another type',
+      'an archive of the wrong type',
       documentWith({ source: { archive: 'archive' } }),
       'sources[0].archive: Cannot use "archive": it must be an object with "directory"',
     ],
     [
-      'another type of destination',
+      'an unknown type of destination',
       documentWith({ destination: { type: 'webhooks' } }),
       'destinations[0].type: Cannot use "webhooks": it must be "Webhooks"',
     ],
@@ -154,7 +154,7 @@ describe('the problems of a configuration', () => {
       'destinations[0].sources[1]: Cannot take events from "web": there is no source with this id',
     ],
     [
-      'a source that is named twice',
+      'a source that is listed twice',
       documentWith({ destination: { sources: ['website', 'website'] } }),
       'destinations[0].sources[1]: Cannot use this a second time: the source is listed twice',
     ],
@@ -198,7 +198,7 @@ describe('the problems of a configuration', () => {
       'destinations[0].endpoints[0].headers["x-signature"]: Cannot send a static header x-signature: evroute or the connection sets it',
     ],
     [
-      'a header that differs in case only',
+      'a header that differs only in case',
       documentWith({
         destination: { endpoints: [{ ...endpoint, headers: { 'x-team': 'a', 'X-Team': 'b' } }] },
       }),
@@ -230,32 +230,32 @@ describe('the problems of a configuration', () => {
       'destinations[0].standardWebhooks.secret: Cannot use this key: there is no such setting',
     ],
     [
-      'endpoints that are not in a list, without what is in them',
+      'endpoints that are not in a list, without showing them',
       documentWith({ destination: { endpoints: { headers: { Authorization: 'no-secret' } } } }),
       'destinations[0].endpoints: Cannot use an object: it must be a list of 1 to 5 endpoints',
     ],
     [
-      'signing secrets without their object',
+      'signing secrets that are not inside an object',
       documentWith({ destination: { standardWebhooks: ['a'] } }),
       'destinations[0].standardWebhooks: Cannot use a list of 1: it must be true, false or an object with "secrets"',
     ],
     [
-      'other alias keys',
+      'unknown alias keys',
       documentWith({ destination: { aliasKeys: 'Camel' } }),
       'destinations[0].aliasKeys: Cannot use "Camel": it must be "spec", "camel" or "both"',
     ],
     [
-      'a window over four hours',
+      'a retry window of more than 30 days',
       documentWith({ destination: { retryFor: '30.1d' } }),
       'destinations[0].retryFor: Cannot use "30.1d": it must be a duration such as 90s, 4h or 30d, from 0s to 30d',
     ],
     [
-      'a redirect to be retried',
+      'a redirect among the retry statuses',
       documentWith({ destination: { retryStatuses: [404, 302] } }),
       'destinations[0].retryStatuses[1]: Cannot use 302: it must be a status from 400 to 499: 5xx are retried anyway, redirects never',
     ],
     [
-      'statuses that are no list',
+      'retry statuses that are not a list',
       documentWith({ destination: { retryStatuses: 404 } }),
       'destinations[0].retryStatuses: Cannot use 404: it must be a list of statuses from 400 to 499',
     ],
@@ -265,7 +265,7 @@ describe('the problems of a configuration', () => {
       'destinations[0].endpoints[0].rate: Cannot use "50": it must be a rate such as 50/s, 300/m or 1000/h, up to 100000/s',
     ],
     [
-      'too many requests at once',
+      'a concurrency that is too high',
       documentWith({ destination: { concurrency: 1_001 } }),
       'destinations[0].concurrency: Cannot use 1001: it must be a whole number from 1 to 1000',
     ],
