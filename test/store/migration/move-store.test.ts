@@ -99,7 +99,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('includes rows that were written since it began', async () => {
+  test('includes rows that were written after it began', async () => {
     const place = await newPlace()
     await move(place, stopAfter(20))
     for (const path of [place.path, place.copy]) {
@@ -119,7 +119,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('includes manual retries since it began', async () => {
+  test('includes manual retries that were made after it began', async () => {
     const place = await newPlace()
     await move(place, stopAfter(20))
     for (const path of [place.path, place.copy]) {
@@ -172,7 +172,7 @@ describe('moveStore', () => {
     expect(await moving).toMatchObject({ kind: 'moved' })
   })
 
-  test('makes processes wait that opened the database earlier, until it is complete', async () => {
+  test('makes processes that opened the database earlier wait until it is complete', async () => {
     const place = await newPlace()
     const opened = await openStore(place.url)
     const { moving, goOn } = await moveHalfway(place)
@@ -309,7 +309,7 @@ describe('a store of an older version', () => {
     expect(await ask(place, counts)).toEqual([{ deliveries: '4', count: '4' }])
   })
 
-  test('starts a migration again that an earlier version did not complete', async () => {
+  test('restarts a migration that an earlier version did not complete', async () => {
     const place = await newPlace()
     await (await openStore(place.url)).close()
     await change(place.path, "INSERT INTO moves VALUES ('earlier', 3, NULL)")

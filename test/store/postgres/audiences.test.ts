@@ -32,7 +32,7 @@ async function opened(url: string, options?: PostgresStoreOptions): Promise<Audi
   return tested
 }
 
-/** Opens two stores on one database, which the database takes for two processes. */
+/** Opens two stores on one database, which the database regards as two processes. */
 async function openTwo(): Promise<readonly [AudiencesUnderTest, AudiencesUnderTest]> {
   const url = await databases.newUrl()
   return [await opened(url), await opened(url)]

@@ -3,7 +3,7 @@ import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 
 const lane = { destinationId: 'crm', lane: 'first' } as const
 
-/** Makes floors after a claim that ended at 100, with a clock that the test sets. */
+/** Makes floors after a claim that ended at 100. `wait` advances their clock. */
 function passed() {
   let nowMs = 0
   const floors = new ClaimFloors(() => nowMs)
@@ -13,7 +13,7 @@ function passed() {
 }
 
 describe('a claim', () => {
-  test('begins where the last one ended, separately for each lane', () => {
+  test('begins where the last claim of its lane ended', () => {
     const { floors } = passed()
     expect(floors.claimFrom(lane)).toBe(100)
     expect(floors.lookFrom(lane)).toBe(100)
@@ -21,7 +21,7 @@ describe('a claim', () => {
     expect(floors.claimFrom({ ...lane, destinationId: 'mail' })).toBe(0)
   })
 
-  test('begins at a delivery that was added below, even during the last claim', () => {
+  test('begins at an earlier delivery that was added since, even if it was added during the last claim', () => {
     const { floors } = passed()
     floors.add({ ...lane, dueAtMs: 70 })
     floors.add({ ...lane, dueAtMs: 120 })

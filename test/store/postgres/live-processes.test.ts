@@ -74,7 +74,7 @@ describe('processes of one database', () => {
     expect(again!.memberMs).toBeLessThan(early)
   })
 
-  test('remove one that leaves at once, and let an unknown one leave without effect', async () => {
+  test('lose a leaving process at once, and let an unknown one leave without effect', async () => {
     const { beat, processes, age, database } = await open()
     await beat('a')
     await beat('b')

@@ -84,7 +84,7 @@ describe('a connection that is lost between two statements', () => {
 const beat = { processId: 'p', destinationIds: ['crm'] }
 
 test(
-  'a heartbeat gives up a silent connection, and the next one gets a new connection',
+  'a heartbeat abandons a silent connection, and the next heartbeat gets a new one',
   { timeout: 40_000 },
   async () => {
     const line = await PostgresLine.to(server)
@@ -187,7 +187,7 @@ describe('a silent server is not waited for', () => {
     await expect(close()).resolves.not.toThrow()
   })
 
-  test('when notifications close that never connected', async () => {
+  test('when notifications that never connected close', async () => {
     const line = await PostgresLine.to(server)
     line.isMute = true
     const notifications = new Notifications(admin, {

@@ -29,7 +29,7 @@ async function openAt(url: string, options?: PostgresStoreOptions): Promise<Stor
   return (await openStore(url, options)).tested
 }
 
-/** Opens two stores on one database, which the database takes for two processes. */
+/** Opens two stores on one database, which the database regards as two processes. */
 async function openTwo(): Promise<readonly [StoreUnderTest, StoreUnderTest]> {
   const url = await databases.newUrl()
   return [await openAt(url), await openAt(url)]

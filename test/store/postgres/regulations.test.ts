@@ -36,7 +36,7 @@ async function opened(url: string): Promise<RegulationsUnderTest> {
   return tested
 }
 
-/** Opens two stores on one database, which the database takes for two processes. */
+/** Opens two stores on one database, which the database regards as two processes. */
 async function openTwo(): Promise<readonly [RegulationsUnderTest, RegulationsUnderTest]> {
   const url = await databases.newUrl()
   return [await opened(url), await opened(url)]
@@ -252,7 +252,7 @@ describe('regulations in PostgreSQL', () => {
     expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(0)
   })
 
-  test('can be about userIds that are too long for an index', async () => {
+  test('can contain userIds that are too long for an index', async () => {
     const tested = await opened(await databases.newUrl())
     const [one, other] = [longId('a'), longId('b')]
     const alias = eventAbout(other, { type: 'alias', previousId: one })

@@ -39,7 +39,7 @@ describe('a process whose clock is wrong', () => {
     await store.close()
   })
 
-  test('since it opened a store cannot change the store until the clock is right again', async () => {
+  test('cannot change a store that it opened earlier until the clock is right again', async () => {
     const clock = clockAhead(0)
     const store = await PostgresStore.open(await databases.newUrl(), { clock })
     onTestFinished(() => store.close())

@@ -58,7 +58,7 @@ describe('a regulation with archives', () => {
     await register('a')
     expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: true, isDue: true }])
     await regulations.noteArchive({ id, archive: erased(1), archiveIds: ['a'] })
-    // A restarted process registers an archive again that is already erased.
+    // A restarted process registers an already erased archive again.
     await register('a')
     expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: false, isDue: true }])
     await tested.erase(id)

@@ -152,7 +152,7 @@ describe("while the authority's file is missing", () => {
     await expect(database.transaction(() => Promise.resolve())).rejects.toMatchObject(failure)
   })
 
-  test('notifications are waited for, and arrive once it is there', async () => {
+  test('notifications wait for it, and arrive once it exists', async () => {
     const front = await Front.with(await makeCertificate({ authority }))
     const sslrootcert = join(await temporaryFolder(), 'later.pem')
     const database = databaseAt(server.url())

@@ -54,7 +54,7 @@ function large(messageId: string): ReturnType<typeof event> {
   return { ...event(messageId), deliveries: [{ destinationId: 'crm', body: megabyte }] }
 }
 
-describe('a store in memory that is full', () => {
+describe('a full in-memory store', () => {
   test('makes callers wait until deliveries are settled, first come, first served', async () => {
     const tested = await opened({ pendingMax: 2 })
     await tested.add(events(2, 'crm'))
@@ -141,7 +141,7 @@ describe('a store in memory that is full', () => {
   })
 })
 
-describe('by default a store in memory', () => {
+describe('an in-memory store, by default,', () => {
   test('holds ten thousand pending deliveries', async () => {
     const tested = await opened()
     await tested.add(events(9_999, 'crm'))
@@ -153,7 +153,7 @@ describe('by default a store in memory', () => {
     await waiting.all[0]
   })
 
-  test('remembers a hundred thousand messageIds, and few more than that', async () => {
+  test('remembers a hundred thousand messageIds, and hardly more', async () => {
     const tested = await opened()
     const idsMax = 100_000
     const batch = (from: number, count: number) =>
@@ -186,7 +186,7 @@ describe('by default a store in memory', () => {
   })
 })
 
-describe('the log of a store in memory', () => {
+describe('the log of an in-memory store', () => {
   test('deletes delivered deliveries first, and counts them in the audit', async () => {
     const tested = await opened({ endedMax: 2 })
     await tested.add(events(5, 'crm'))

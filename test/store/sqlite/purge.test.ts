@@ -44,6 +44,6 @@ async function searchesOf(destinations: number): Promise<Readonly<Record<string,
   return { byRetry, byPurge: searches }
 }
 
-test('a purge and a retry search once per kind, however many destinations there are', async () => {
+test('a purge and a retry search once per kind of delivery, however many destinations there are', async () => {
   expect(await searchesOf(200)).toEqual(await searchesOf(2))
 })

@@ -19,7 +19,7 @@ async function addElsewhere(...messageIds: readonly string[]): Promise<void> {
 }
 
 describe.skipIf(process.platform === 'win32')('a store in a read-only folder', () => {
-  /** Lets all users read the files. Lets nobody (`closed`) or only the owner (`open`) write to the folder. */
+  /** Lets all users read the files. `closed` lets no user write to the folder, and `open` only the owner. */
   async function setFolder(mode: 'closed' | 'open'): Promise<void> {
     for (const name of await readdir(dirname(path))) await chmod(join(dirname(path), name), 0o644)
     await chmod(dirname(path), mode === 'closed' ? 0o555 : 0o755)
@@ -88,7 +88,7 @@ describe.skipIf(process.platform === 'win32')('a store in a read-only folder', (
     })
   })
 
-  test('explains what is needed if a killed process left a part of it in its log', async () => {
+  test('explains what is needed if a killed process left part of the store in its log', async () => {
     const holder = startSource(new URL('hold-store.ts', import.meta.url), [path])
     await once(holder.stdout!, 'data')
     holder.kill('SIGKILL')

@@ -62,7 +62,7 @@ describe('regulations in a file', () => {
     })
   })
 
-  test('erase all notifications if an earlier version has left a place between them', async () => {
+  test('erase all notifications even if an earlier version saved a position between them', async () => {
     await withStore(async (store) => {
       const regulation = {
         id: 'r_1',
@@ -76,7 +76,7 @@ describe('regulations in a file', () => {
       const claimed = await claim(store)
       await store.settle({ nowMs, settlements: claimed.map(delivered), requests: [] })
     })
-    // It went through destinations, so its place has the key of one.
+    // That version went through the store by destination, so its position has the key of a destination.
     const database = await openDatabase(path, 'write')
     database.exec("UPDATE regulations SET at_key = 'crm', at_id = 1000")
     database.close()

@@ -3,7 +3,7 @@ import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { nowMs, retried, returned } from '../../conformance/store-under-test.ts'
 import { add, claim, newPath, openStore } from './store-calls.ts'
 
-test('a return has no effect if another process discarded the delivery, but has one if that process retried it', async () => {
+test('returning a delivery has no effect if another process discarded it, but has one if that process retried it', async () => {
   const path = await newPath()
   const store = await openStore(path)
   await add(store, 'm_1', 'm_2')

@@ -65,7 +65,7 @@ async function openWithThread(): Promise<{ store: Store; thread: Worker }> {
 }
 
 describe('a store in its own thread', () => {
-  test('does not keep a batch in memory that was sent to the thread', async () => {
+  test('does not keep a batch in memory after sending it to the thread', async () => {
     const store = await openShared()
     const other = await openDatabase(path)
     other.exec('BEGIN IMMEDIATE')
