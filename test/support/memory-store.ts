@@ -10,13 +10,13 @@ await (await SqliteStore.openInMemory()).close()
 
 type Method<Name extends keyof DeliveryStore> = DeliveryStore[Name]
 
-/** A store in memory that can be called before it is open. Calls wait until it is. */
+/** An in-memory store that can be called before it is open. Calls wait until it is. */
 export class MemoryStore implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
   readonly #store: Promise<Store>
 
-  /** @param bounds - as for a store in memory, except that `pendingMax` has no limit by default */
+  /** @param bounds - as for other in-memory stores, except that `pendingMax` has no limit by default */
   constructor(bounds: MemoryBoundsOptions = {}) {
     this.#store = SqliteStore.openInMemory({ pendingMax: Infinity, ...bounds })
     this.audiences = later(this.#store.then(({ audiences }) => audiences))
