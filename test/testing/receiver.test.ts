@@ -4,7 +4,7 @@ import { ExpectationError, startReceiver } from '../../src/testing/index.ts'
 
 const track = { type: 'track', userId: 'u_1', event: 'Order Completed', properties: { total: 42 } }
 
-/** Sends a webhook as a sender does that knows the secret. */
+/** Sends a webhook that is signed with the secret. */
 async function send(url: string, secret: string, webhook: object = track): Promise<number> {
   const body = JSON.stringify(webhook)
   const headers = { 'x-signature': signBody(body, secret) }
@@ -12,7 +12,7 @@ async function send(url: string, secret: string, webhook: object = track): Promi
 }
 
 describe('startReceiver', () => {
-  test('gives a receiver with an invalid secret, and reports what arrived', async () => {
+  test('returns a receiver with a placeholder secret, which reports what arrived', async () => {
     await using receiver = await startReceiver()
     expect(receiver.secret).toBe('not-a-real-secret')
     const arrived = receiver.expect({
@@ -25,7 +25,7 @@ describe('startReceiver', () => {
     expect(receiver.events).toHaveLength(1)
   })
 
-  test('says what came instead', async () => {
+  test('shows what arrived instead of the expected webhook', async () => {
     await using receiver = await startReceiver()
     await send(receiver.url, receiver.secret)
     const unmet = receiver.expect('type:track event:"Order Refunded"', { timeoutMs: 0 })
@@ -33,7 +33,7 @@ describe('startReceiver', () => {
     await expect(unmet).rejects.toThrow(/! event +"Order Refunded" +"Order Completed"/)
   })
 
-  test('takes the options of a receiver, and another plan while it runs', async () => {
+  test('accepts the options of a receiver, and a new plan while the receiver runs', async () => {
     await using receiver = await startReceiver({ secret: 'k', respond: '503,200' })
     expect(receiver.secret).toBe('k')
     expect(await send(receiver.url, 'k')).toBe(503)
@@ -41,14 +41,14 @@ describe('startReceiver', () => {
     expect(await send(receiver.url, 'k')).toBe(429)
   })
 
-  test('releases its port', async () => {
+  test('releases the port when the receiver closes', async () => {
     const receiver = await startReceiver()
     onTestFinished(() => receiver.close())
     await receiver.close()
     await expect(send(receiver.url, receiver.secret)).rejects.toThrow('fetch failed')
   })
 
-  test('refuses options that do not exist, with the one that was meant', async () => {
+  test('refuses unknown options, and suggests the one that was meant', async () => {
     await expect(startReceiver({ secrte: 'k' } as object)).rejects.toMatchObject({
       code: 'invalid_setting',
       setting: 'secrte',
@@ -59,7 +59,7 @@ describe('startReceiver', () => {
     await expect(mistyped).rejects.toMatchObject({ hint: 'Did you mean timeoutMs?' })
   })
 
-  test('shows the source of a predicate that refused', async () => {
+  test('shows the source of a predicate that returned false', async () => {
     await using receiver = await startReceiver()
     await send(receiver.url, receiver.secret)
     const properties = { total: (total: number) => total > 100 }

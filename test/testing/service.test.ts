@@ -5,7 +5,7 @@ import { createRuntime, ManualClock } from '../../src/runtime/index.ts'
 import { unreachableUrl } from '../support/endpoint.ts'
 import { startService, type TestService } from '../../src/testing/index.ts'
 
-/** Records a purchase with the project's own client; resolves once the service has it. */
+/** Sends a purchase with evroute's own client. Resolves once the service has accepted it. */
 async function purchase({ endpoint, writeKey }: TestService): Promise<void> {
   const client = new Client(writeKey, { endpoint: `${endpoint}/v1/batch` })
   client.track({ userId: 'u_1', event: 'Order Completed' })
@@ -13,14 +13,14 @@ async function purchase({ endpoint, writeKey }: TestService): Promise<void> {
 }
 
 describe('startService', () => {
-  test('makes signed webhooks of what the client records', async () => {
+  test('turns calls of the client into signed webhooks', async () => {
     await using service = await startService()
     await purchase(service)
     const [event] = await service.receiver.expect('type:track event:"Order Completed" sig:valid')
     expect(event).toMatchObject({ userId: 'u_1' })
   })
 
-  test("makes them of what Segment's library records, told its host only", async () => {
+  test("turns calls of Segment's library into webhooks if only its write key and host are set", async () => {
     await using service = await startService({ writeKey: 'wk_shop' })
     const analytics = new Analytics({ writeKey: 'wk_shop', host: service.endpoint })
     analytics.identify({ userId: 'u_1', traits: { plan: 'pro' } })
@@ -28,7 +28,7 @@ describe('startService', () => {
     await service.receiver.expect({ type: 'identify', traits: { plan: 'pro' } })
   })
 
-  test('takes secrets and write keys as they are, those too that look like references', async () => {
+  test('uses secrets and write keys as they are, even if they look like references', async () => {
     await using service = await startService({
       writeKey: '@shop-key',
       receiver: { secret: '@shop-secret' },
@@ -37,7 +37,7 @@ describe('startService', () => {
     await service.receiver.expect('type:track sig:valid')
   })
 
-  test('retries on the clock that it is given', async () => {
+  test('retries by the given clock', async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 2))
     await using service = await startService({
       runtime: createRuntime({ clock }),
@@ -52,21 +52,21 @@ describe('startService', () => {
     expect(service.receiver.events.map(({ status }) => status)).toEqual([503, 503, 200])
   })
 
-  test('releases its ports', async () => {
+  test('releases the ports when the service closes', async () => {
     const service = await startService()
     await service.close()
     await expect(fetch(service.endpoint)).rejects.toThrow('fetch failed')
     await expect(fetch(service.receiver.url)).rejects.toThrow('fetch failed')
   })
 
-  test('releases its ports even if it fails to start', async () => {
+  test('releases the ports even if the service fails to start', async () => {
     const port = Number(new URL(await unreachableUrl()).port)
     const unusable = startService({ writeKey: 'with spaces', receiver: { port } })
     await expect(unusable).rejects.toMatchObject({ code: 'invalid_setting' })
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow('fetch failed')
   })
 
-  test('refuses options that do not exist', async () => {
+  test('refuses unknown options', async () => {
     await expect(startService({ writeKeys: 'wk' } as object)).rejects.toMatchObject({
       setting: 'writeKeys',
       hint: 'Did you mean writeKey?',
