@@ -11,7 +11,7 @@ function gathering() {
   return { numbers, sent, moments }
 }
 
-test('messages of one moment go together, in order', () => {
+test('messages of the same moment are sent together, in order', () => {
   const { numbers, sent, moments } = gathering()
   numbers.say(1)
   numbers.say(2)
@@ -24,7 +24,7 @@ test('messages of one moment go together, in order', () => {
   expect(sent).toEqual([[1, 2], [3]])
 })
 
-test('a message that is sent now is not sent again', () => {
+test('a message that sendNow has sent is not sent again', () => {
   const { numbers, sent, moments } = gathering()
   numbers.say(1)
   numbers.sendNow()
@@ -33,7 +33,7 @@ test('a message that is sent now is not sent again', () => {
   expect(sent).toEqual([[1]])
 })
 
-test('sixteen wait for no more', () => {
+test('sixteen messages are sent without waiting for more', () => {
   const { numbers, sent } = gathering()
   for (let number = 0; number < 20; number++) numbers.say(number)
   expect(sent.map((some) => some.length)).toEqual([16])

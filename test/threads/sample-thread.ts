@@ -1,4 +1,4 @@
-// A thread whose methods the tests of calls between threads call.
+// The program of a thread. Its methods are for the tests of calls between threads.
 import { parentPort } from 'node:worker_threads'
 import { EvrouteError } from '../../src/model/index.ts'
 import { answerCalls } from '../../src/threads/index.ts'
@@ -8,7 +8,7 @@ const kept: unknown[] = []
 const parts = {
   thread: { close: () => Promise.resolve() },
   sample: {
-    /** Answers once the texts of other calls have been named too. */
+    /** Notes a text, and answers a turn later with all texts so far. */
     note: async (text: string): Promise<readonly string[]> => {
       started.push(text)
       await new Promise(setImmediate)
@@ -23,7 +23,7 @@ const parts = {
       return Promise.resolve()
     },
     wait: (): Promise<never> => new Promise(() => undefined),
-    /** Throws where no call can catch it. */
+    /** Throws in a later turn, where no call can catch the error. */
     fail: (): Promise<never> => {
       setImmediate(() => {
         throw new Error('broken')
@@ -41,5 +41,5 @@ const tell: (notice: string) => void = answerCalls(parentPort, {
   later: (send) => process.nextTick(send),
 })
 
-/** The objects of this thread. */
+/** The objects whose methods can be called from another thread. */
 export type SampleParts = typeof parts

@@ -23,7 +23,7 @@ function start() {
   return { worker, calls, notices, deaths }
 }
 
-test('calls start in their order, and each gets its answer', async () => {
+test('calls start in order, and each gets its answer', async () => {
   const { calls } = start()
   const note = calls.method('sample', 'note')
   const answers = await Promise.all(['a', 'b', 'c'].map((text) => note(text)))
@@ -67,13 +67,13 @@ test.each([
   expect(calls.hasEnded).toBe(true)
 })
 
-test('a call of a method that the thread does not have is refused', async () => {
+test('a call of an unknown method is rejected', async () => {
   const { calls } = start()
   const unknown = calls.method('sample', 'missing' as 'note')
   await expect(unknown('a')).rejects.toThrow('This thread has no sample.missing')
 })
 
-test('a call that is open when the thread is closed is refused as closed', async () => {
+test('closing a thread rejects its pending calls with closedError', async () => {
   const { calls, deaths } = start()
   const waiting = calls
     .method('sample', 'wait')()
@@ -83,7 +83,7 @@ test('a call that is open when the thread is closed is refused as closed', async
   expect(deaths).toEqual([])
 })
 
-test('a closed thread has ended, and refuses calls', async () => {
+test('a closed thread has ended, and rejects calls', async () => {
   const { worker, calls } = start()
   const noted = calls.method('sample', 'note')('a')
   const closed = calls.close()
