@@ -93,7 +93,7 @@ test('a source that retries exactly when it was told to is accepted', async () =
   expect((await post(1)).status).toBe(200)
 })
 
-test('of requests read in one turn, only those that fit the rate are accepted', async () => {
+test('of requests read in one turn, only those for which the store has room are accepted', async () => {
   let waiting = 0
   const { url, batches } = await startApi({
     isFull: () => waiting >= 2,

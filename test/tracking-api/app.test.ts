@@ -128,14 +128,14 @@ describe('defaults from a batch and a connection', () => {
       context: hidden,
       stored: hidden,
     },
-  ])('adds the address and user agent of $sender', async ({ headers, context, stored }) => {
+  ])('give $sender the right address and user agent', async ({ headers, context, stored }) => {
     const { url, webhooks } = await startApi()
     const batch = [{ ...ids, type: 'track', context }]
     await send(url, { headers: { ...known, ...headers }, body: JSON.stringify({ batch }) })
     expect((await webhooks())[0]?.['context']).toEqual(stored)
   })
 
-  test('they are added on browser paths without browser headers', async () => {
+  test('include the address and user agent on browser paths, even without browser headers', async () => {
     const { url, webhooks } = await startApi()
     for (const path of ['/v1/track', '/v1/t']) {
       await send(url, { path, headers: known, body: JSON.stringify(ids) })
@@ -381,9 +381,9 @@ describe('tracking pixels', () => {
 
   test.each([
     ['no write key', 'track?userId=u&event=E'],
-    ['a write key that is not known', 'track?writeKey=wk_unknown&userId=u&event=E'],
-    ['data that is no JSON', `track?data=x`],
-    ['data that is no object', `track?data=MQ&writeKey=${writeKey}`],
+    ['an unknown write key', 'track?writeKey=wk_unknown&userId=u&event=E'],
+    ['data that is not JSON', `track?data=x`],
+    ['data that is not an object', `track?data=MQ&writeKey=${writeKey}`],
     ['a type that does not exist', `open?userId=u&writeKey=${writeKey}`],
     ['a type that cannot be decoded', '%E0%A4%A'],
     ['many dots', `track?writeKey=${writeKey}&userId=u&event=E&properties${'.a'.repeat(5_000)}=1`],

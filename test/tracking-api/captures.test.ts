@@ -23,7 +23,7 @@ async function exchange(port: number, bytes: Buffer): Promise<string> {
 }
 
 describe('recorded requests of clients, byte for byte', () => {
-  test('are there for every client', () => {
+  test('exist for every client', () => {
     expect(captures).toEqual([
       'csharp',
       'go-1',

@@ -145,9 +145,9 @@ describe('unfinished bodies', () => {
 })
 
 test.each([
-  ['at which there is nothing', '/nothing', 404],
-  ['that takes other methods', '/v1/pixel/track', 405],
-  ['with a key that is not known', '/v1/batch', 401],
+  ['that does not exist', '/nothing', 404],
+  ['that accepts other methods', '/v1/pixel/track', 405],
+  ['with an unknown key', '/v1/batch', 401],
 ])('the body of a request to a path %s is read', async (_name, target, status) => {
   const { port } = await startApi()
   const socket = await dial(port)
@@ -227,8 +227,8 @@ describe('an invalid HTTP request is refused in the format that clients know:', 
   const malformed = refusal('invalid_request', 'The request is not valid HTTP')
 
   test.each([
-    ['what is not HTTP', 'nonsense\r\n\r\n', malformed],
-    ['a request that names no host', 'POST /v1/batch HTTP/1.1\r\n\r\n', malformed],
+    ['bytes that are not HTTP', 'nonsense\r\n\r\n', malformed],
+    ['a request without a host', 'POST /v1/batch HTTP/1.1\r\n\r\n', malformed],
     ['a broken chunk', head(['Transfer-Encoding: chunked']) + `5\r\n{"bat\r\nzz\r\n`, malformed],
     [
       'a head that is too large',

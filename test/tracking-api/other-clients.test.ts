@@ -78,7 +78,7 @@ describe('the script that the classic snippet loads', () => {
   })
 })
 
-describe('a source with a type', () => {
+describe('the type of a source', () => {
   const userAgent = 'analytics-kotlin/1.19.1'
   const address = { ip: '127.0.0.1' }
   const hidden = { ip: '203.0.113.9' }
@@ -91,18 +91,21 @@ describe('a source with a type', () => {
     { type: 'server', context: direct, stored: { ...direct, ...address, userAgent } },
   ]
 
-  test.each(cases)('$type, with $context', async ({ type, context, stored }) => {
-    const { url, webhooks } = await startApi({
-      sourceOf: () => ({ id: 'website', enabled: true, type }),
-    })
-    const body = JSON.stringify({ writeKey, batch: [{ ...track, context }] })
-    expect(
-      (await send(url, { path: '/v1/b', headers: { 'user-agent': userAgent }, body })).status,
-    ).toBe(200)
-    expect((await webhooks()).map((webhook) => webhook['context'])).toEqual([stored])
-  })
+  test.each(cases)(
+    'decides which address and user agent are added: $type, with $context',
+    async ({ type, context, stored }) => {
+      const { url, webhooks } = await startApi({
+        sourceOf: () => ({ id: 'website', enabled: true, type }),
+      })
+      const body = JSON.stringify({ writeKey, batch: [{ ...track, context }] })
+      expect(
+        (await send(url, { path: '/v1/b', headers: { 'user-agent': userAgent }, body })).status,
+      ).toBe(200)
+      expect((await webhooks()).map((webhook) => webhook['context'])).toEqual([stored])
+    },
+  )
 
-  test('server, from a page', async () => {
+  test('takes precedence over the Origin of a page: server', async () => {
     const { url, webhooks } = await startApi({
       sourceOf: () => ({ id: 'website', enabled: true, type: 'server' }),
     })

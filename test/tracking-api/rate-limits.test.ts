@@ -43,7 +43,7 @@ describe('a rate limit', () => {
     expect(take(5_000, 1)).toBe(0)
   })
 
-  test('saves up the calls of one second at most, and keeps them when the clock goes back', () => {
+  test('saves up at most the calls of one second, and keeps them when the clock goes back', () => {
     const { take, left } = limited(5)
     expect(take(50_000, 5)).toBe(0)
     expect(left(9e9)).toBe(5)
@@ -59,7 +59,7 @@ describe('a rate limit', () => {
     expect(left(0)).toBe(10)
   })
 
-  test('never allows more than the rate, one second of it and one batch', () => {
+  test('never allows more than the rate, plus the calls of one second and one batch', () => {
     const steps = fc.array(
       fc.record({ afterMs: fc.nat(2_000), count: fc.integer({ min: 1, max: 50 }) }),
     )

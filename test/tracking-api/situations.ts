@@ -60,7 +60,7 @@ const eventMessage = 'A call may have at most 32768 bytes'
 export const accepted: readonly Situation[] = [
   { name: 'one call', document: { batch: [track] }, status: 200, answer: one },
   {
-    name: 'some calls good, some not',
+    name: 'a batch in which some calls are invalid',
     document: {
       batch: [
         { ...track, event: '' },
@@ -88,13 +88,13 @@ export const accepted: readonly Situation[] = [
     },
   },
   {
-    name: 'a call that comes twice',
+    name: 'a call that occurs twice',
     document: { batch: [track, track] },
     status: 200,
     answer: { ...nothing, accepted: 2 },
   },
   {
-    name: 'a call that no destination wants',
+    name: 'a call that no destination accepts',
     document: { batch: [{ ...track, integrations: { All: false } }] },
     status: 200,
     answer: one,
@@ -114,7 +114,7 @@ export const accepted: readonly Situation[] = [
     answer: one,
   },
   {
-    name: 'the same, compressed',
+    name: 'the same batch, compressed',
     body: gzipSync(batchTextOf(512_000)),
     headers: { ...known, 'content-encoding': 'gzip' },
     status: 200,
@@ -127,14 +127,14 @@ export const accepted: readonly Situation[] = [
     answer: { ...one, accepted: 2_500 },
   },
   {
-    name: 'as much context as may go under 2,500 calls',
+    name: '2,500 calls with the maximum of context',
     document: amplifyingBatch(0),
     status: 200,
     answer: { ...one, accepted: 2_500 },
   },
   { name: 'a single call', path: '/v1/track', document: track, status: 200, answer: one },
   {
-    name: 'a call that is longer when it is written again',
+    name: 'a call that is longer when it is serialised again',
     body: `{"batch":[{"type":"track","userId":"u","event":"E","properties":{"n":[${'1e20,'.repeat(5_000)}1]}}]}`,
     status: 200,
     answer: one,
@@ -145,14 +145,14 @@ export const accepted: readonly Situation[] = [
 
 export const bad: readonly Situation[] = [
   {
-    name: 'no JSON',
+    name: 'a body that is not JSON',
     body: '{"batch":[',
     status: 400,
     answer: refusal('invalid_json', notJson),
   },
   { name: 'no body', body: '', status: 400, answer: refusal('invalid_json', notJson) },
   {
-    name: 'a batch that is no object',
+    name: 'a batch that is not an object',
     document: [track],
     status: 400,
     answer: refusal(
@@ -179,7 +179,7 @@ export const bad: readonly Situation[] = [
     answer: refusal('invalid_batch', 'The integrations of a batch must be an object'),
   },
   {
-    name: 'calls of which none is valid',
+    name: 'a batch without a valid call',
     document: { batch: [{ ...track, event: null }, callOf(40_000)] },
     status: 400,
     answer: refusal(
@@ -188,7 +188,7 @@ export const bad: readonly Situation[] = [
     ),
   },
   {
-    name: 'one call in a batch that is too large',
+    name: 'a batch whose only call is too large',
     document: { batch: [callOf(32_769)] },
     status: 400,
     answer: refusal(
@@ -197,14 +197,14 @@ export const bad: readonly Situation[] = [
     ),
   },
   {
-    name: 'a single call that is not valid',
+    name: 'a single call that is invalid',
     path: '/v1/group',
     document: track,
     status: 400,
     answer: refusal('nothing_valid', 'The call is not valid: no_group_id: group needs a groupId'),
   },
   {
-    name: 'a single call that is no object',
+    name: 'a single call that is not an object',
     path: '/v1/track',
     document: 'text',
     status: 400,
@@ -221,26 +221,26 @@ export const bad: readonly Situation[] = [
     answer: refusal('event_too_large', eventMessage),
   },
   {
-    name: 'a batch of one byte too many',
+    name: 'a batch that is one byte too long',
     body: batchTextOf(512_001),
     status: 400,
     answer: refusal('batch_too_large', tooLarge),
   },
   {
-    name: 'the same, compressed',
+    name: 'the same batch, compressed',
     body: gzipSync(batchTextOf(512_001)),
     headers: { ...known, 'content-encoding': 'gzip' },
     status: 400,
     answer: refusal('batch_too_large', tooLarge),
   },
   {
-    name: 'a batch of more bytes than are kept',
+    name: 'a batch with more bytes than are kept',
     body: batchTextOf(2_000_000),
     status: 400,
     answer: refusal('batch_too_large', tooLarge),
   },
   {
-    name: 'more context than may go under 2,500 calls',
+    name: '2,500 calls with too much context',
     document: amplifyingBatch(1),
     status: 400,
     answer: refusal(
@@ -250,7 +250,7 @@ export const bad: readonly Situation[] = [
     ),
   },
   {
-    name: 'a context of the batch that is nested too deeply',
+    name: 'a batch whose context is nested too deeply',
     body: `{"batch":[${JSON.stringify(track)}],"context":${'{"a":'.repeat(60_000)}1${'}'.repeat(60_000)}}`,
     status: 400,
     answer: refusal(
@@ -280,7 +280,7 @@ export const bad: readonly Situation[] = [
     ),
   },
   {
-    name: 'gzip by its header, and neither gzip nor JSON',
+    name: 'a body with the header of gzip that is neither gzip nor JSON',
     body: 'batch',
     headers: { ...known, 'content-encoding': 'gzip' },
     status: 400,
@@ -303,21 +303,21 @@ export const refused: readonly Situation[] = [
     answer: refusal('unknown_write_key', 'The request has no write key'),
   },
   {
-    name: 'a write key that is not known',
+    name: 'an unknown write key',
     headers: basic('wk_unknown:'),
     document: { batch: [track] },
     status: 401,
     answer: refusal('unknown_write_key', 'The write key is not known'),
   },
   {
-    name: 'a source that is disabled',
+    name: 'a disabled source',
     headers: basic(`${disabledWriteKey}:`),
     document: { batch: [track] },
     status: 403,
     answer: refusal('source_disabled', 'The source of the write key is disabled'),
   },
   {
-    name: 'a path at which there is nothing',
+    name: 'an unknown path',
     path: '/v2/batch',
     document: { batch: [track] },
     status: 404,
@@ -331,7 +331,7 @@ export const refused: readonly Situation[] = [
     answer: refusal('not_found', 'There is nothing at this path'),
   },
   {
-    name: 'a method that a path with calls does not take',
+    name: 'a method that a path for calls does not accept',
     method: 'PUT',
     document: { batch: [track] },
     status: 405,
@@ -339,7 +339,7 @@ export const refused: readonly Situation[] = [
     answerHeaders: { allow: allowPost },
   },
   {
-    name: 'a method that the settings do not take',
+    name: 'a method that the path of the settings does not accept',
     path: `/v1/projects/${writeKey}/settings`,
     document: {},
     status: 405,
@@ -347,7 +347,7 @@ export const refused: readonly Situation[] = [
     answerHeaders: { allow: allowGet },
   },
   {
-    name: 'more than waits to be delivered',
+    name: 'a call while too many deliveries wait',
     options: { isFull: () => true },
     document: { batch: [track] },
     status: 429,
@@ -355,7 +355,7 @@ export const refused: readonly Situation[] = [
     answerHeaders: { 'retry-after': '5' },
   },
   {
-    name: 'a store that does not take it',
+    name: 'a call that the store refuses',
     options: { accept: () => Promise.reject(new Error('disk full')) },
     document: { batch: [track] },
     status: 503,

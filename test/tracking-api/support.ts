@@ -19,10 +19,10 @@ import type { RejectedCall } from '../../src/tracking-api/answer.ts'
 
 export { dial, postHead, readAll } from '../http/raw-client.ts'
 
-/** 2026-01-02T03:04:05.678Z, the time at which the clocks of these tests stand. */
+/** The time at which the clocks of these tests stand still. */
 export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-/** The same moment as a timestamp. */
+/** `nowMs` as a timestamp. */
 export const now = '2026-01-02T03:04:05.678Z'
 
 export const writeKey = 'wk_example'

@@ -28,11 +28,11 @@ describe('the traceparent of a request', () => {
     ['a trace id of zeros', `00-${none.traceId}-${spanId}-01`],
     ['a span id of zeros', `00-${traceId}-${none.spanId}-01`],
     ['a short trace id', `00-${traceId.slice(1)}-${spanId}-01`],
-    ['a letter that is no digit', `00-${traceId}-g${spanId.slice(1)}-01`],
+    ['a letter that is not a hexadecimal digit', `00-${traceId}-g${spanId.slice(1)}-01`],
     ['missing flags', `00-${traceId}-${spanId}`],
     ['long flags', `00-${traceId}-${spanId}-011`],
-    ['more in version 00', `00-${traceId}-${spanId}-01-more`],
-    ['more without a hyphen', `01-${traceId}-${spanId}-01more`],
+    ['an extra field in version 00', `00-${traceId}-${spanId}-01-more`],
+    ['extra text without a hyphen', `01-${traceId}-${spanId}-01more`],
     ['white space', `00-${traceId}-${spanId}-01\n`],
   ])('is ignored if it has %s', (_, traceparent) => {
     expect(traceparentOf(traceparent === undefined ? {} : { traceparent })).toBeUndefined()
