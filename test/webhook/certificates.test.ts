@@ -78,7 +78,7 @@ test("a trusted authority's certificates are accepted only if they are valid", a
     { kind: 'answered', status: 200 },
     { kind: 'certificate_refused', code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
     { kind: 'certificate_refused', code: 'CERT_HAS_EXPIRED' },
-    // OpenSSL calls the digest too weak; Node has no code for that.
+    // OpenSSL reports that the digest is too weak. Node has no code for that.
     { kind: 'certificate_refused', code: 'UNSPECIFIED' },
   ])
   expect(endpoints.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0])

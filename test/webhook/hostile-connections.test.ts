@@ -20,7 +20,7 @@ function times(count: number, outcome: RequestOutcome): readonly RequestOutcome[
 
 describe('a connection that is never established', () => {
   // The endpoint accepts and stays silent, so the TLS handshake hangs.
-  test('is given up at the deadline', lessThanDeadline, async () => {
+  test('is abandoned at the deadline', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start()
     const post = postTo({ url: endpoint.url('https') }, { deadlineMs: shortDeadlineMs })
     expect(await post()).toEqual(timeout)
@@ -36,7 +36,7 @@ describe('a connection that is never established', () => {
     await endpoint.disconnected()
   })
 
-  test('is given up when the sender closes', lessThanDeadline, async () => {
+  test('is abandoned when the sender closes', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start()
     const post = postTo({ url: endpoint.url('https') }, { concurrency: 2 })
     const outcomes = postMany(post, 5)

@@ -136,7 +136,7 @@ describe('threads', () => {
     expect(started()).toBe(0)
   })
 
-  test('interrupt requests in flight when they are closed, and take no more', async () => {
+  test('interrupt requests in flight when they are closed, and accept no more', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const { threads, open } = inThreads()
     const post = postTo({ url: endpoint.url }, { open })
