@@ -42,7 +42,7 @@ async function makeWriter(append?: Append) {
 }
 
 describe('an archive during writes', () => {
-  test('leaves no listener on the signal of an erasure, which may be used for many', async () => {
+  test('leaves no listener on the signal, which may serve many erasures', async () => {
     const { append, eraseMeanwhile, put } = await makeWriter()
     await put(`2026-01-01/a.gz`, members(line('m_1', 'u_1')))
     await append(event('m_2', 'u_1'), event('m_3', 'u_2'))

@@ -108,7 +108,7 @@ describe('the event of a change', () => {
 })
 
 describe('a computationId', () => {
-  it('begins with its class, and follows from a new id', () => {
+  it('begins with its class, and is derived from a new id', () => {
     const newId = (): string => '019b5f6a-0000-7000-8000-000000000001'
     const id = newComputationId('audience', { newId })
     expect(id).toMatch(/^aud_[0-9A-Za-z]{27}$/)

@@ -207,7 +207,7 @@ describe('serve', () => {
     expect(await service.ended).toMatchObject({ code: 130, signal: null })
   })
 
-  test('ends with 0 on SIGTERM although nobody reads its stderr, which is full', async () => {
+  test('ends with 0 on SIGTERM although its stderr is full and has no reader', async () => {
     const { path } = await initialised('http://127.0.0.1:4100/')
     // `cat` holds the pipe open until its own input ends.
     const script =

@@ -27,7 +27,7 @@ async function capture(): Promise<string> {
   return file
 }
 
-test('expect asks no more once one of its expectations is refused', async () => {
+test('expect stops asking once one of its expectations is refused', async () => {
   const [asked, ended] = [gate(), gate()]
   const server = createServer((request, response) => {
     if (request.url?.includes('type%3Apage') === true) {

@@ -61,7 +61,7 @@ const shownFirst = [
 
 const end = '<!-- end of figures -->'
 
-/** Puts the measured figures into the sections of a page that are made for them. */
+/** Puts the measured figures into their sections of a page. */
 export function withFigures(page: string, isReadme: boolean): string {
   const measured = readMeasured()
   const withBenches = withSection(
@@ -120,7 +120,7 @@ function senderThreadsTable({ cases }: Measured): string {
   return `${table(headings, lines)}\n\nMeasured on ${daysOf(measured)}.`
 }
 
-/** How each minute of the day went. */
+/** The figures of the `day` bench, with a row for each part of the day. */
 function dayTable({ cases }: Measured): string {
   const measured = cases.filter(({ bench }) => bench === 'day')
   const lines = measured.map(({ case: minute = '', figures = {} }) => {
