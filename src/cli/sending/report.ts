@@ -72,7 +72,7 @@ export class Report implements Observer {
   #problemLines = 0
   #rejected = 0
   #lastProblem = ''
-  #retriesAnnounced = false
+  readonly #advised = new Set<'retries' | 'check'>()
   #whyFiltered: string | undefined
   #isClosed = false
 
@@ -121,7 +121,7 @@ export class Report implements Observer {
   }
 
   request(record: RequestRecord): void {
-    const { outcome, error, url } = record
+    const { outcome, error, url, status } = record
     const { json, verbose, retryForMs } = this.#options
     this.#request = record
     if (outcome !== 'success') {
@@ -134,6 +134,10 @@ export class Report implements Observer {
       // A request that this process interrupted is not retried.
       const isRetried = outcome === 'retry' && error !== 'interrupted'
       if (isRetried && !verbose) this.#announceRetries(error)
+      if (status === 401 || status === 403) {
+        const check = `evroute check ${endpointName(url)} --secret <secret>`
+        this.#advise('check', `To see which signatures it accepts: \`${check}\``)
+      }
     }
   }
 
@@ -294,17 +298,23 @@ export class Report implements Observer {
     if (this.#problemLines <= problemLinesMax || this.#options.verbose) this.#line(`${text}\n`)
   }
 
-  /** Says once that failed requests are retried. Otherwise, the pause before the next line would look like a hang. */
+  /** Says that failed requests are retried. Otherwise, the pause before the next line would look like a hang. */
   #announceRetries(error: string | null): void {
-    const { quiet, retryForMs, retryNote } = this.#options
-    if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return
-    this.#retriesAnnounced = true
+    const { retryForMs, retryNote } = this.#options
+    if (retryForMs < firstRetryMs) return
     const cause =
-      error === 'ECONNREFUSED'
-        ? asCalled('Nothing is listening there. Is `evroute listen` running? ', this.#io)
-        : ''
-    const how = retryNote ?? `Retrying for ${formatDuration(retryForMs)}; see --retry-for`
-    this.#line(`${this.#style.faint(`  └ ${cause}${how}`)}\n`)
+      error === 'ECONNREFUSED' ? 'Nothing is listening there. Is `evroute listen` running? ' : ''
+    this.#advise(
+      'retries',
+      cause + (retryNote ?? `Retrying for ${formatDuration(retryForMs)}; see --retry-for`),
+    )
+  }
+
+  /** Writes each kind of advice once. */
+  #advise(kind: 'retries' | 'check', text: string): void {
+    if (this.#options.quiet || this.#advised.has(kind)) return
+    this.#advised.add(kind)
+    this.#line(`${this.#style.faint(`  └ ${asCalled(text, this.#io)}`)}\n`)
   }
 
   #line(line: string): void {

@@ -96,6 +96,14 @@ describe('text', () => {
     expect(stderr).toContain('  next try in about 10s, if --retry-for 10s allows it\n')
   })
 
+  test('says once how to find out why an endpoint refuses signatures', async () => {
+    const { url } = await TestEndpoint.start([401, 401])
+    const { stderr } = await run(['send', 'track', '--count', '2', '--to', url])
+    const check = `\`evroute check ${url} --secret <secret>\``
+    const advice = `  └ To see which signatures it accepts: ${check}\n`
+    expect(stderr.split(advice)).toHaveLength(2)
+  })
+
   test('announces no retry if there is none', async () => {
     const argv = ['send', 'track', '--to', await unreachableUrl(), '--retry-for', '0s']
     const { code, stderr } = await run(argv)
