@@ -4,7 +4,7 @@ import { addressRanges, parseAddress, ruleOf, type AddressKind } from '../../src
 /** The range that refuses an address, or `public`. */
 type Refuser = string
 
-/** A range with its edges, and what refuses the addresses before and after it. */
+/** A range, its edges, and the refuser of each address next to it. */
 type Row = readonly [
   range: string,
   kind: AddressKind,
