@@ -39,8 +39,8 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   }
   expectUsable(url, serverUrlRefusal(url), opening)
   if (isPostgresUrl(url)) {
-    const { PostgresStore } = await import('./postgres/postgres-store.ts')
-    return PostgresStore.open(url, options)
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts')
+    return openPostgresStore(url, options)
   }
   const others = 'it must be memory:, sqlite:<file> or postgres://...'
   expectUsable(url, refusalOf(url, others), opening)
@@ -77,8 +77,8 @@ export async function openDeliveryLog(
 ): Promise<StoreLog> {
   expectUsable(url, serverUrlRefusal(url), opening)
   if (isPostgresUrl(url)) {
-    const { PostgresStore } = await import('./postgres/postgres-store.ts')
-    return PostgresStore.open(url, { access: options.write ? 'write' : 'read' })
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts')
+    return openPostgresStore(url, { access: options.write ? 'write' : 'read' })
   }
   expectUsable(url, refusalOf(url, 'it must be sqlite:<file> or postgres://...'), opening)
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')

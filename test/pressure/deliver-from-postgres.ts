@@ -2,13 +2,13 @@
 import { once } from 'node:events'
 import { Dispatcher } from '../../src/delivery/index.ts'
 import { createRuntime, silentLog } from '../../src/runtime/index.ts'
-import { PostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
 
 const [databaseUrl = '', endpointUrl = '', leaseMs = '', destinations = ''] = process.argv.slice(2)
 const wakeEveryMs = 500
 
-const store = await PostgresStore.open(databaseUrl, { leaseMs: Number(leaseMs) })
+const store = await openPostgresStore(databaseUrl, { leaseMs: Number(leaseMs) })
 const targets = Array.from({ length: Number(destinations) }, (_, index) => {
   const endpoints = [{ url: `${endpointUrl}?process=${process.pid}` }]
   const destination = checkDestination({ id: `crm_${index}`, sourceIds: ['website'], endpoints })

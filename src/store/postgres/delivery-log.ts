@@ -1,15 +1,11 @@
 import type {
   DeliveryFilter,
-  DeliveryKey,
-  DeliveryStory,
-  DiscardRequest,
+  DeliveryLog,
   DueTime,
   EndedCounts,
   ListRequest,
-  LoggedDelivery,
   PurgeRequest,
   PurgeResult,
-  RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
 import {
@@ -131,70 +127,64 @@ interface LogParts {
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
-/** The delivery log of a database, which services and commands share. */
-export class DeliveryLogTables {
-  readonly #parts: LogParts
-  #auditing: Promise<unknown> = Promise.resolve()
-  #nextAudit: Promise<StoreAudit> | undefined
+/** Returns the delivery log of a database, which services and commands share. */
+export function deliveryLog(
+  parts: LogParts,
+): Omit<DeliveryLog, 'close'> & { readonly tableRows: () => Promise<readonly TableRows[]> } {
+  const { reading, working, inAgreement, announce } = parts
+  const audits = new Audits(reading)
+  const change = <Result>(script: () => Script<Result>): Promise<Result> =>
+    inAgreement(() => working.change(script))
+  return {
+    list: async (request) => {
+      const rows = await reading.rows<ListedRow>(listQuery(request))
+      return rows.map(listedDelivery)
+    },
+    story: ({ destinationId, id }) => {
+      const ofDelivery = sql`destination_id = ${toStored(destinationId)} AND delivery_id = ${id}`
+      return reading.read(() => storyOf({ destinationId, id }, ofDelivery))
+    },
+    retry: async (request) => {
+      const count = await change(() => retry(logEngine, request))
+      const { destinationId } = request.filter
+      const due = { lane: 'manual', dueAtMs: request.nowMs } as const
+      const dueTimes = destinationId === undefined ? undefined : [{ destinationId, ...due }]
+      if (count > 0) announce(dueTimes)
+      return count
+    },
+    discard: (request) => change(() => discard(logEngine, request)),
+    purge: (request) => inAgreement(() => purge(request, parts)),
+    audit: () => audits.next(),
+    // From the server's statistics, which lag a little.
+    tableRows: () => reading.rows<TableRows>({ sql: tableRowsSql, values: [] }),
+  }
+}
 
-  protected constructor(parts: LogParts) {
-    this.#parts = parts
+/** Reads the ledger and counts the rows in one snapshot. Runs one audit at a time, because each reads every delivery. */
+class Audits {
+  readonly #database: Database
+  #running: Promise<unknown> = Promise.resolve()
+  #next: Promise<StoreAudit> | undefined
+
+  constructor(database: Database) {
+    this.#database = database
   }
 
-  /** Lists the deliveries that match a filter, highest ids first. */
-  async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    const rows = await this.#parts.reading.rows<ListedRow>(listQuery(request))
-    return rows.map(listedDelivery)
-  }
-
-  /** Reads one delivery with its body and its requests. */
-  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    const ofDelivery = sql`destination_id = ${toStored(key.destinationId)} AND delivery_id = ${key.id}`
-    return this.#parts.reading.read(() => storyOf(key, ofDelivery))
-  }
-
-  /** Makes failed, expired and retrying deliveries due at once. Returns how many. */
-  async retry(request: RetryRequest): Promise<number> {
-    const count = await this.#change(() => retry(logEngine, request))
-    const { destinationId } = request.filter
-    const due = { lane: 'manual', dueAtMs: request.nowMs } as const
-    const dueTimes = destinationId === undefined ? undefined : [{ destinationId, ...due }]
-    if (count > 0) this.#parts.announce(dueTimes)
-    return count
-  }
-
-  /** Ends pending deliveries as failed, without sending them. Returns how many. */
-  discard(request: DiscardRequest): Promise<number> {
-    return this.#change(() => discard(logEngine, request))
-  }
-
-  /** Deletes old rows, at most `rowsMax` of each kind. */
-  purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.#parts.inAgreement(() => this.#purge(request))
-  }
-
-  /**
-   * Reads the ledger and counts the rows in one snapshot. An audit reads every delivery, so only one runs at a
-   * time. Calls made meanwhile share the next one.
-   */
-  audit(): Promise<StoreAudit> {
-    this.#nextAudit ??= this.#auditing.then(() => {
-      this.#nextAudit = undefined
+  /** Begins once the current audit has ended. Calls made until then share it. */
+  next(): Promise<StoreAudit> {
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined
       const audit = this.#audit()
-      this.#auditing = audit.catch(() => undefined)
+      this.#running = audit.catch(() => undefined)
       return audit
     })
-    return this.#nextAudit
+    return this.#next
   }
-
-  /** Reads the number of rows in each table from the server's statistics, which lag a little. */
-  readonly tableRows = (): Promise<readonly TableRows[]> =>
-    this.#parts.reading.rows<TableRows>({ sql: tableRowsSql, values: [] })
 
   async #audit(): Promise<StoreAudit> {
     const read = (): Script<AuditRow | undefined> =>
       firstRow<AuditRow>({ sql: auditSql, values: [] })
-    const row = (await this.#parts.reading.change(read, { isLong: true })) ?? {}
+    const row = (await this.#database.change(read, { isLong: true })) ?? {}
     const of = (prefix: string) => ({
       delivered: row[`${prefix}_delivered`] ?? 0,
       failed: row[`${prefix}_failed`] ?? 0,
@@ -207,31 +197,28 @@ export class DeliveryLogTables {
       withoutBody: row['without_body'] ?? 0,
     }
   }
+}
 
-  #change<Result>(script: () => Script<Result>): Promise<Result> {
-    const { inAgreement, working } = this.#parts
-    return inAgreement(() => working.change(script))
-  }
-
-  async #purge(request: PurgeRequest): Promise<PurgeResult> {
-    const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
-    const { working, partitions } = this.#parts
-    const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
-      this.#count({ name: 'purge', sql: purgeEndedSql, values: [states, beforeMs, rowsMax] })
-    const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
-    const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
-    const expired = await working.change(() => giveUp(logEngine, request))
-    const values = [messageIdsBeforeMs, rowsMax]
-    const seen = await this.#count({ name: 'forget_seen', sql: forgetSeenSql, values })
-    const rows = delivered + failed + countOf(expired) + seen
-    if (rows === 0) await partitions.drop(request)
-    return { rows, expired }
-  }
-
-  async #count(query: Query): Promise<number> {
-    const [row] = await this.#parts.working.rows<{ readonly count: number }>(query)
+/** Deletes old rows, at most `rowsMax` of each kind. */
+async function purge(
+  request: PurgeRequest,
+  { working, partitions }: Pick<LogParts, 'working' | 'partitions'>,
+): Promise<PurgeResult> {
+  const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
+  const count = async (query: Query): Promise<number> => {
+    const [row] = await working.rows<{ readonly count: number }>(query)
     return row?.count ?? 0
   }
+  const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
+    count({ name: 'purge', sql: purgeEndedSql, values: [states, beforeMs, rowsMax] })
+  const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
+  const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
+  const expired = await working.change(() => giveUp(logEngine, request))
+  const values = [messageIdsBeforeMs, rowsMax]
+  const seen = await count({ name: 'forget_seen', sql: forgetSeenSql, values })
+  const rows = delivered + failed + countOf(expired) + seen
+  if (rows === 0) await partitions.drop(request)
+  return { rows, expired }
 }
 
 /** Returns the statement that lists deliveries. It reads no bodies of deliveries that it does not return. */

@@ -67,7 +67,7 @@ export class LiveProcesses implements DeliveringProcesses {
   async heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessPlace[]> {
     if (destinationIds.length === 0) return []
     const named = JSON.stringify(destinationIds)
-    const places = await this.#clock.inAgreement(this.#database, async () => {
+    const places = await this.#clock.inAgreement(async () => {
       const isKnown = this.#named.get(processId) === named
       const alive = isKnown ? await this.#heartbeat(processId, heartbeatSql(processId)) : undefined
       // Join if the destinations changed, or if another process removed this one because it stalled.

@@ -1,18 +1,4 @@
-import type { AudienceStore } from '../../audience/index.ts'
-import type {
-  AddRequest,
-  AddResult,
-  Backlog,
-  ClaimRequest,
-  DeliveringProcesses,
-  DueRequest,
-  DueTime,
-  LeasedDelivery,
-  Settlement,
-  SettleRequest,
-} from '../../delivery/index.ts'
-import type { DeliveryLedger } from '../../model/index.ts'
-import type { RegulationStore, SharedRegulations } from '../../privacy/index.ts'
+import type { DueTime } from '../../delivery/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 import { StoredAudiences } from '../audiences/stored-audiences.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
@@ -21,7 +7,7 @@ import type { Store } from '../store.ts'
 import { readOnlyError } from '../store-errors.ts'
 import { readBacklogs, readLedger } from './counts.ts'
 import { Database } from './database.ts'
-import { DeliveryLogTables } from './delivery-log.ts'
+import { deliveryLog } from './delivery-log.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { IndexBuilding } from './index-building.ts'
@@ -32,6 +18,22 @@ import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
 import { SharedArchives } from './shared-archives.ts'
 import { Sockets } from './sockets.ts'
+
+/**
+ * Keeps deliveries in PostgreSQL for any number of processes. Once `add` has resolved, its events are as durable
+ * as the server's `synchronous_commit` makes them.
+ *
+ * Leases expire by the clocks of the processes, which must agree with the server's to within 5 s. A process whose
+ * clock disagrees cannot add, claim, retry or purge. When a process dies, others can claim its deliveries after
+ * `leaseMs`, in the same lane and without counting an attempt. If the first process settles it later, nothing changes.
+ * A living process never leases a delivery that it still has.
+ *
+ * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and rejects as
+ * temporarily unusable. If they were stored, adding them again answers `duplicate`, so nothing is delivered twice.
+ * If the answer to an `add` or `claim` is lost, the same process can claim its deliveries at once, and others once
+ * the leases expire. Repeating a lost `settle` ends each lease once, but may log its requests twice.
+ */
+export type PostgresStore = { readonly [Name in keyof Store]-?: NonNullable<Store[Name]> }
 
 /**
  * What a process may do with a store. Only `deliver` makes tables, leases deliveries and builds indexes. `write`
@@ -75,153 +77,106 @@ type Databases = Readonly<Record<keyof typeof connections, Database>>
 /** Maximum number of connections in each pool of a process that only uses the log. */
 const logConnectionsMax = 2
 
-interface StoreParts {
-  readonly databases: Databases
-  readonly queue: DeliveryQueue
-  readonly partitions: RequestPartitions
-  readonly notifications: Notifications
-  /** Undefined if this process doesn't deliver. */
-  readonly indexes: IndexBuilding | undefined
-  readonly clock: ServerClock
-  readonly access: StoreAccess
-  readonly sockets: Sockets
+/**
+ * Connects to a database. A process that delivers makes the tables if there are none.
+ *
+ * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
+ * @throws EvrouteError `store_unusable` if the database cannot be reached or used, if its clock and this
+ * process's differ by more than 5 s, if its tables are of a newer version, or if a move into it is in progress;
+ * without `deliver`, also if its tables are missing or of an older version
+ */
+export async function openPostgresStore(
+  url: string,
+  options: PostgresStoreOptions = {},
+): Promise<PostgresStore> {
+  const { access = 'deliver' } = options
+  const sockets = new Sockets()
+  const databases = databasesFor(url, { access, sockets })
+  const { working } = databases
+  const delivers = access === 'deliver'
+  try {
+    const clock = new ServerClock(databases.adding, options.clock)
+    if (access !== 'read') await clock.ask()
+    await (delivers ? migrate(working) : expectTables(working))
+    await expectNoMove(working)
+    // Only processes that deliver have a number other than 0.
+    const holder = delivers ? await newHolder(working) : 0
+    const indexes = delivers ? await IndexBuilding.begin(working, url) : undefined
+    return storeOf({ url, databases, sockets, clock, holder, indexes }, options)
+  } catch (error) {
+    await closeAll(databases)
+    throw error
+  }
 }
 
-/**
- * Keeps deliveries in PostgreSQL for any number of processes. Once `add` has resolved, its events are as durable
- * as the server's `synchronous_commit` makes them.
- *
- * Leases expire by the clocks of the processes, which must agree with the server's to within 5 s. A process whose
- * clock disagrees cannot add, claim, retry or purge. When a process dies, others can claim its deliveries after
- * `leaseMs`, in the same lane and without counting an attempt. If the first process settles it later, nothing changes.
- * A living process never leases a delivery that it still has.
- *
- * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and rejects as
- * temporarily unusable. If they were stored, adding them again answers `duplicate`, so nothing is delivered twice.
- * If the answer to an `add` or `claim` is lost, the same process can claim its deliveries at once, and others once
- * the leases expire. Repeating a lost `settle` ends each lease once, but may log its requests twice.
- */
-export class PostgresStore extends DeliveryLogTables implements Store {
-  readonly audiences: AudienceStore
-  readonly regulations: RegulationStore
-  readonly sharedRegulations: SharedRegulations
-  readonly processes: DeliveringProcesses
-  readonly #parts: StoreParts
+interface StoreParts {
+  readonly url: string
+  readonly databases: Databases
+  readonly sockets: Sockets
+  readonly clock: ServerClock
+  readonly holder: number
+  /** Undefined if this process doesn't deliver. */
+  readonly indexes: IndexBuilding | undefined
+}
 
-  private constructor(parts: StoreParts) {
-    const { queue, partitions, notifications, indexes, clock, access } = parts
-    const { reading, working, heartbeats } = parts.databases
-    super({
+function storeOf(
+  { url, databases, sockets, clock, holder, indexes }: StoreParts,
+  { access, leaseMs = leaseMsDefault, onNotification }: PostgresStoreOptions,
+): PostgresStore {
+  const { adding, reading, working, delivering, heartbeats } = databases
+  const partitions = new RequestPartitions(delivering)
+  const heard = (dueTimes?: readonly DueTime[]): void => {
+    queue.learn(dueTimes)
+    onNotification?.(dueTimes)
+  }
+  const wanted = onNotification && heard
+  const notifications = new Notifications(adding, { url, holder, onNotification: wanted })
+  const queue = new DeliveryQueue({
+    ...{ adding, delivering, partitions, holder, leaseMs },
+    announce: (dueTimes) => notifications.announce(dueTimes),
+  })
+  const announce = (dueTimes?: readonly DueTime[]): void => queue.announce(dueTimes)
+  const inAgreement = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (access === 'read') throw readOnlyError(working.name)
+    return clock.inAgreement(work)
+  }
+  const erasures = erasureEngine({
+    database: working,
+    ownLeases: () => queue.own(),
+    // Until the indexes are built, some requests cannot be found through their deliveries.
+    isReady: () => indexes?.isComplete === true,
+    announce,
+  })
+  return {
+    ...deliveryLog({ reading, working, partitions, inAgreement, announce }),
+    add: (batch) => clock.inAgreement(() => queue.add(batch)),
+    claim: (request) => clock.inAgreement(() => queue.claim(request)),
+    settle: (batch) => queue.settle(batch),
+    nextDue: (request) => queue.nextDue(request),
+    checkWritable: async () => {
+      // Long statements may occupy all connections of `working`, while events can still be added.
+      await adding.script([sampleSql, dropSampleSql])
+    },
+    ledger: (request) => readLedger(reading, request?.destinationId),
+    backlogs: () => readBacklogs(reading),
+    audiences: new StoredAudiences(
+      { database: working, addEvents: (batch) => queue.addWithin(batch), notify: announce },
       reading,
-      working,
-      partitions,
-      inAgreement: async (work) => {
-        if (access === 'read') throw readOnlyError(working.name)
-        return clock.inAgreement(working, work)
-      },
-      announce: (dueTimes) => queue.announce(dueTimes),
-    })
-    this.#parts = parts
-    const announce = (): void => queue.announce()
-    const addEvents: DeliveryQueue['addWithin'] = (batch) => queue.addWithin(batch)
-    const audiences = { database: working, addEvents, notify: announce }
-    this.audiences = new StoredAudiences(audiences, reading)
-    const erasures = erasureEngine({
-      database: working,
-      ownLeases: () => queue.own(),
-      // Until the indexes are built, some requests cannot be found through their deliveries.
-      isReady: () => indexes?.isComplete === true,
-      announce,
-    })
-    this.regulations = new StoredRegulations(erasures, reading)
-    this.sharedRegulations = new SharedArchives(working, reading)
-    this.processes = new LiveProcesses(heartbeats, clock, notifications)
-  }
-
-  /**
-   * Connects to a database. A process that delivers makes the tables if there are none.
-   *
-   * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
-   * @throws EvrouteError `store_unusable` if the database cannot be reached or used, if its clock and this
-   * process's differ by more than 5 s, if its tables are of a newer version, or if a move into it is in progress;
-   * without `deliver`, also if its tables are missing or of an older version
-   */
-  static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { leaseMs = leaseMsDefault, onNotification, access = 'deliver' } = options
-    const sockets = new Sockets()
-    const databases = databasesFor(url, { access, sockets })
-    const delivers = access === 'deliver'
-    const { adding, delivering, working } = databases
-    try {
-      const clock = new ServerClock(working.name, options.clock)
-      if (access !== 'read') await clock.ask(working)
-      await (delivers ? migrate(working) : expectTables(working))
-      await expectNoMove(working)
-      // Only processes that deliver have a number other than 0.
-      const holder = delivers ? await newHolder(working) : 0
-      const indexes = delivers ? await IndexBuilding.begin(working, url) : undefined
-      const partitions = new RequestPartitions(delivering)
-      const heard = (dueTimes?: readonly DueTime[]): void => {
-        queue.learn(dueTimes)
-        onNotification?.(dueTimes)
-      }
-      const wanted = onNotification && heard
-      const notifications = new Notifications(adding, { url, holder, onNotification: wanted })
-      const announce = notifications.announce.bind(notifications)
-      const queue = new DeliveryQueue({ adding, delivering, partitions, announce, holder, leaseMs })
-      const parts = { databases, queue, partitions, notifications, indexes, clock, access }
-      return new PostgresStore({ ...parts, sockets })
-    } catch (error) {
+    ),
+    regulations: new StoredRegulations(erasures, reading),
+    sharedRegulations: new SharedArchives(working, reading),
+    processes: new LiveProcesses(heartbeats, clock, notifications),
+    disconnect: () => sockets.cut(),
+    close: async () => {
       await closeAll(databases)
-      throw error
-    }
-  }
-
-  add(batch: AddRequest): Promise<AddResult> {
-    const { clock, databases, queue } = this.#parts
-    return clock.inAgreement(databases.adding, () => queue.add(batch))
-  }
-
-  claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
-    const { clock, databases, queue } = this.#parts
-    return clock.inAgreement(databases.delivering, () => queue.claim(request))
-  }
-
-  settle(batch: SettleRequest): Promise<readonly Settlement[]> {
-    return this.#parts.queue.settle(batch)
-  }
-
-  async checkWritable(): Promise<void> {
-    // Long statements may occupy all connections of `working`, while events can still be added.
-    await this.#parts.databases.adding.script([sampleSql, dropSampleSql])
-  }
-
-  nextDue(request: DueRequest): Promise<readonly DueTime[]> {
-    return this.#parts.queue.nextDue(request)
-  }
-
-  ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return readLedger(this.#parts.databases.reading, request?.destinationId)
-  }
-
-  backlogs(): Promise<readonly Backlog[]> {
-    return readBacklogs(this.#parts.databases.reading)
-  }
-
-  disconnect(): void {
-    this.#parts.sockets.cut()
-  }
-
-  async close(): Promise<void> {
-    const { databases, notifications, indexes } = this.#parts
-    await closeAll(databases)
-    await Promise.all([notifications.close(), indexes?.close()])
+      await Promise.all([notifications.close(), indexes?.close()])
+    },
   }
 }
 
 function databasesFor(
   url: string,
-  { access, sockets }: Pick<StoreParts, 'access' | 'sockets'>,
+  { access, sockets }: { readonly access: StoreAccess; readonly sockets: Sockets },
 ): Databases {
   const ofLog = { connectionsMax: logConnectionsMax, isReadOnly: access === 'read', sockets }
   const shared = access === 'deliver' ? undefined : new Database(url, ofLog)

@@ -23,14 +23,14 @@ interface Reading {
  * process's clock is set.
  */
 export class ServerClock {
-  readonly #storeName: string
+  readonly #session: Session
   readonly #clock: Pick<Clock, 'nowMs'>
   #reading: Reading | undefined
-  readonly #asking = new Map<Session, Promise<void>>()
+  #asking: Promise<void> | undefined
 
-  /** @param storeName - the name of the store for messages */
-  constructor(storeName: string, clock: Pick<Clock, 'nowMs'> = systemClock) {
-    this.#storeName = storeName
+  /** @param session - asks the server */
+  constructor(session: Session, clock: Pick<Clock, 'nowMs'> = systemClock) {
+    this.#session = session
     this.#clock = clock
   }
 
@@ -41,23 +41,23 @@ export class ServerClock {
    * @throws ClocksDisagreeError if they differ by more than 5 s; EvrouteError `store_unusable` if the
    * server cannot be asked
    */
-  inAgreement<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+  inAgreement<Result>(work: () => Promise<Result>): Promise<Result> {
     const ageMs = this.#reading?.sinceAskedMs() ?? Infinity
     const isKnown = ageMs < knownForMs && this.#difference().isSmall
-    return isKnown ? work() : this.ask(session).then(work)
+    return isKnown ? work() : this.ask().then(work)
   }
 
   /** Asks the server for its time, once for concurrent callers. Throws like {@link ServerClock.inAgreement}. */
-  ask(session: Session): Promise<void> {
-    const asking =
-      this.#asking.get(session) ?? this.#ask(session).finally(() => this.#asking.delete(session))
-    this.#asking.set(session, asking)
-    return asking
+  ask(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
   }
 
-  async #ask(session: Session): Promise<void> {
+  async #ask(): Promise<void> {
     const sinceAskedMs = stopwatch()
-    const [row] = await session.rows<{ readonly now: number }>(
+    const [row] = await this.#session.rows<{ readonly now: number }>(
       sql`SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
     )
     this.learn(row?.now ?? 0, sinceAskedMs)
@@ -75,7 +75,7 @@ export class ServerClock {
     if (isSmall) return
     const [own, server] = [ownMs, latestMs].map((atMs) => new Date(atMs).toISOString())
     throw new ClocksDisagreeError({
-      message: `Cannot use the store ${this.#storeName}: the clock of this machine says ${own}, but the server's says ${server}`,
+      message: `Cannot use the store ${this.#session.name}: the clock of this machine says ${own}, but the server's says ${server}`,
       hint: 'Set the clock that is wrong, and keep both in sync with NTP. They may differ by at most 5 s.',
     })
   }

@@ -1,6 +1,9 @@
 import { Client } from 'pg'
 import { systemClock, stopwatch } from '../../../src/runtime/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import {
+  openPostgresStore,
+  type PostgresStore,
+} from '../../../src/store/postgres/postgres-store.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import { requestOf } from '../../conformance/store-under-test.ts'
 import { findInPostgres } from '../../support/find-text.ts'
@@ -64,7 +67,7 @@ async function erase(store: PostgresStore): Promise<void> {
 
 async function eraseUser(url: string): Promise<readonly PressureFinding[]> {
   const client = new Client({ connectionString: url })
-  const store = await PostgresStore.open(url)
+  const store = await openPostgresStore(url)
   await client.connect()
   try {
     let number = 0

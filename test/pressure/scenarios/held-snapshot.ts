@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { stopwatch, systemClock } from '../../../src/runtime/index.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import {
+  openPostgresStore,
+  type PostgresStore,
+} from '../../../src/store/postgres/postgres-store.ts'
 import { median } from '../../bench/table.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
@@ -59,7 +62,7 @@ async function deliver(store: PostgresStore): Promise<readonly TimedClaim[]> {
 
 async function run(): Promise<readonly PressureFinding[]> {
   const server = await PostgresServer.start()
-  const store = await PostgresStore.open(server.url())
+  const store = await openPostgresStore(server.url())
   const dump = new Client({ connectionString: sessionUrl(server.url(), { isReadOnly: false }) })
   try {
     await dump.connect()

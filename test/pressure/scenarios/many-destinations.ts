@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Dispatcher, type DeliveryStore } from '../../../src/delivery/index.ts'
 import { createRuntime, stopwatch, systemClock } from '../../../src/runtime/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { checkDestination } from '../../../src/webhook/index.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
@@ -56,8 +56,8 @@ async function ingest(store: DeliveryStore): Promise<number> {
 async function run(): Promise<readonly PressureFinding[]> {
   const server = await PostgresServer.start()
   let wake: Dispatcher['wake'] = () => undefined
-  const ingesting = await PostgresStore.open(server.url())
-  const delivering = await PostgresStore.open(server.url(), {
+  const ingesting = await openPostgresStore(server.url())
+  const delivering = await openPostgresStore(server.url(), {
     onNotification: (dueTimes) => wake(dueTimes),
   })
   const timer = new NextDueTimer()

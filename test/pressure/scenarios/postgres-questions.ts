@@ -1,7 +1,10 @@
 import { Client } from 'pg'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import { stopwatch, systemClock } from '../../../src/runtime/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import {
+  openPostgresStore,
+  type PostgresStore,
+} from '../../../src/store/postgres/postgres-store.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import { p99 } from '../p99.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
@@ -15,7 +18,7 @@ export const scenario: PressureScenario = {
   title: `${lookUps} concurrent look-ups and an audit during adds; ${deliveries} deliveries stored`,
   run: async () => {
     const server = await PostgresServer.start(['fsync=on', 'autovacuum=off', 'max_wal_size=4GB'])
-    const store = await PostgresStore.open(server.url())
+    const store = await openPostgresStore(server.url())
     try {
       await fill(server.url())
       const quiet = await addAll(store, 'quiet')

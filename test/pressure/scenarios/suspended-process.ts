@@ -4,7 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { sleep, stopwatch, systemClock } from '../../../src/runtime/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import {
+  openPostgresStore,
+  type PostgresStore,
+} from '../../../src/store/postgres/postgres-store.ts'
 import { eventsTo } from '../../delivery/dispatching.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
@@ -107,7 +110,7 @@ async function suspend(
 async function run(): Promise<readonly PressureFinding[]> {
   const endpoint = await startEndpoint()
   const server = await PostgresServer.start()
-  const store = await PostgresStore.open(server.url(), { leaseMs })
+  const store = await openPostgresStore(server.url(), { leaseMs })
   try {
     return await suspend(store, server.url(), endpoint)
   } finally {

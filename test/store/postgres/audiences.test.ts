@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Member, MembershipChange } from '../../../src/audience/index.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import {
-  PostgresStore,
+  openPostgresStore,
   type PostgresStoreOptions,
 } from '../../../src/store/postgres/postgres-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
@@ -23,10 +23,10 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-audienceStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()))
+audienceStoreSuite('PostgresStore', async () => openPostgresStore(await databases.emptiedUrl()))
 
 async function opened(url: string, options?: PostgresStoreOptions): Promise<AudiencesUnderTest> {
-  const tested = new AudiencesUnderTest(() => PostgresStore.open(url, options))
+  const tested = new AudiencesUnderTest(() => openPostgresStore(url, options))
   await tested.begin()
   onTestFinished(() => tested.store.close())
   return tested
@@ -138,7 +138,7 @@ describe('audiences in PostgreSQL', () => {
   test('can be read while a process syncs them', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
-    const log = await PostgresStore.open(url, { access: 'read' })
+    const log = await openPostgresStore(url, { access: 'read' })
     onTestFinished(() => log.close())
     expect(await log.audiences.list()).toEqual([])
     await tested.sync([member('a', '1'), member('\0b', '"\ud800"')])

@@ -1,5 +1,5 @@
 import { vi } from 'vitest'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
@@ -8,6 +8,6 @@ vi.setConfig({ testTimeout: 180_000 })
 
 const databases = new PostgresDatabases()
 
-deliveryStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()), {
+deliveryStoreSuite('PostgresStore', async () => openPostgresStore(await databases.emptiedUrl()), {
   modelRuns: 10,
 })

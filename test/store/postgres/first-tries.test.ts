@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import {
+  openPostgresStore,
+  type PostgresStore,
+} from '../../../src/store/postgres/postgres-store.ts'
 import {
   addAndLease,
   deliveredAtOnce,
@@ -30,6 +33,6 @@ test('a successful first try writes no row to the table of requests', async () =
 })
 
 async function opened(url: string): Promise<PostgresStore & AsyncDisposable> {
-  const store = await PostgresStore.open(url)
+  const store = await openPostgresStore(url)
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() })
 }

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import type { Query } from '../../../src/store/sql.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 import { connect } from './store-calls.ts'
@@ -27,7 +27,7 @@ async function pagesRead(client: Client, { sql, values }: Query): Promise<number
 
 test('claims do not read settled rows while an old snapshot is held', async () => {
   const url = await databases.newUrl()
-  const store = await PostgresStore.open(url)
+  const store = await openPostgresStore(url)
   onTestFinished(() => store.close())
   const dump = await connect(url)
   await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ')

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Dispatcher } from '../../../src/delivery/index.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import type { RequestOutcome } from '../../../src/webhook/index.ts'
 import { eventTo, ScriptedSender, target } from '../../delivery/dispatching.ts'
 import { answered } from '../../delivery/samples.ts'
@@ -24,7 +24,7 @@ const neverAnswers = (): Promise<RequestOutcome> => new Promise(() => undefined)
 /** Opens a dispatcher with twenty destinations, of which every fifth never answers. */
 async function openDispatcher() {
   const clock = new ManualClock(startMs)
-  const store = await PostgresStore.open(await databases.newUrl())
+  const store = await openPostgresStore(await databases.newUrl())
   const all = Array.from({ length: destinations }, (_, index) => {
     const isBad = index % (destinations / badOnes) === 0
     const sender = new ScriptedSender(isBad ? neverAnswers : answersEveryTime)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import type { LeasedDelivery, Settlement } from '../../../src/delivery/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import {
   delivered,
   ended,
@@ -57,7 +57,7 @@ function settle(known: Known, settlement: Settlement, process: number): boolean 
 test('settlements of expired leases take effect as the port documents, in any order', async () => {
   const run = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
     const url = await databases.emptiedUrl()
-    const stores = await Promise.all([0, 1, 2].map(() => PostgresStore.open(url, { leaseMs })))
+    const stores = await Promise.all([0, 1, 2].map(() => openPostgresStore(url, { leaseMs })))
     const known = new Map<number, Known>()
     const held: LeasedDelivery[][] = [[], [], []]
     let atMs = nowMs

@@ -18,7 +18,7 @@ async function open() {
   onTestFinished(() => database.close())
   await migrate(database)
   const notifications = new Notifications(database, { url, holder: 1 })
-  const processes = new LiveProcesses(database, new ServerClock(database.name), notifications)
+  const processes = new LiveProcesses(database, new ServerClock(database), notifications)
   const beat = (processId: string, destinationIds: readonly string[] = ['crm']) =>
     processes.heartbeat({ processId, destinationIds })
   return {

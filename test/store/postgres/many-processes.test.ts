@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Dispatcher, type DeliveryStore } from '../../../src/delivery/index.ts'
 import { ManualClock, sleep } from '../../../src/runtime/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { ScriptedSender, target } from '../../delivery/dispatching.ts'
 import { answered } from '../../delivery/samples.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
@@ -46,7 +46,7 @@ test('processes that share slow endpoints send each delivery once, except those 
   const dispatchers: Dispatcher[] = []
   for (const each of calls) {
     let hear: Dispatcher['wake'] = () => undefined
-    const store = await PostgresStore.open(url, { onNotification: (dueTimes) => hear(dueTimes) })
+    const store = await openPostgresStore(url, { onNotification: (dueTimes) => hear(dueTimes) })
     onTestFinished(() => store.close())
     const sender = new ScriptedSender(async (_, { body }) => {
       if (each.isKilled) await new Promise(() => undefined)
@@ -64,7 +64,7 @@ test('processes that share slow endpoints send each delivery once, except those 
       await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
     }
   }
-  const store = await PostgresStore.open(url)
+  const store = await openPostgresStore(url)
   onTestFinished(() => store.close())
   const isPending = async (): Promise<boolean> => (await store.ledger()).pending > 0
   let sentBeforeKill = Infinity

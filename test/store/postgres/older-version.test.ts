@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Client } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { RegulationsUnderTest } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, event, messageIds } from '../../conformance/store-under-test.ts'
 import { findInPostgres } from '../../support/find-text.ts'
@@ -48,7 +48,7 @@ async function replay(client: Client, part: 'before' | 'after'): Promise<void> {
 }
 
 async function opened(url: string): Promise<RegulationsUnderTest> {
-  const tested = new RegulationsUnderTest(() => PostgresStore.open(url))
+  const tested = new RegulationsUnderTest(() => openPostgresStore(url))
   await tested.begin()
   onTestFinished(() => tested.all.close())
   return tested
@@ -132,7 +132,7 @@ describe('a store with additions by a newer version', () => {
     await client.query('INSERT INTO evroute_steps VALUES (99, true), (100, false)')
     const tested = await opened(url)
     expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['routed'])
-    const log = await PostgresStore.open(url, { access: 'write' })
+    const log = await openPostgresStore(url, { access: 'write' })
     expect(await log.list({ filter: {}, limit: 9 })).toEqual(await first.list())
     await log.close()
   })

@@ -17,7 +17,7 @@ import { Database } from '../../../src/store/postgres/database.ts'
 import { logEngine } from '../../../src/store/postgres/delivery-log.ts'
 import { dialect } from '../../../src/store/postgres/dialect.ts'
 import { listQuery } from '../../../src/store/postgres/delivery-log.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
@@ -97,7 +97,7 @@ const analysed = [
 /** Creates a store of 30,000 deliveries: a third due for crm, a third due for down, a third delivered to crm. */
 async function filled(how: (typeof analysed)[number][1]): Promise<Client> {
   const url = await databases.newUrl()
-  const store = await PostgresStore.open(url)
+  const store = await openPostgresStore(url)
   await store.close()
   const client = await connect(url)
   await client.query(`

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { StoreUnusableError } from '../../../src/model/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import {
   delivered,
   ended,
@@ -50,7 +50,7 @@ async function opened(url: string, onNotification?: () => void): Promise<StoreUn
 }
 
 function failureOf(url: string): Promise<StoreUnusableError> {
-  return PostgresStore.open(url).then(
+  return openPostgresStore(url).then(
     async (store) => {
       await store.close()
       throw new Error('the store opened')
@@ -232,7 +232,7 @@ describe('a store cannot be opened', () => {
       message: expect.stringContaining('it was created by a newer version of evroute') as string,
     }
     expect(await failureOf(url)).toMatchObject(newer)
-    await expect(PostgresStore.open(url, { access: 'read' })).rejects.toMatchObject(newer)
+    await expect(openPostgresStore(url, { access: 'read' })).rejects.toMatchObject(newer)
   })
 
   test.each(['LATIN1', 'SQL_ASCII'])('in a database whose encoding is %s', async (encoding) => {
@@ -246,7 +246,7 @@ describe('a store cannot be opened', () => {
   })
 
   test('as a log before its tables exist', async () => {
-    await expect(PostgresStore.open(await newUrl(), { access: 'write' })).rejects.toMatchObject({
+    await expect(openPostgresStore(await newUrl(), { access: 'write' })).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining('the database contains no store yet') as string,
     })
@@ -259,7 +259,7 @@ describe('a database', () => {
     const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
     await Promise.all(stores.map((tested, index) => tested.add([event(`m_${index}`, 'crm')])))
     expect(await stores[0]!.store.ledger()).toMatchObject({ routed: 5 })
-    const log = await PostgresStore.open(url, { access: 'read' })
+    const log = await openPostgresStore(url, { access: 'read' })
     await log.close()
   })
 
@@ -324,7 +324,7 @@ describe('a database', () => {
     const url = await newUrl()
     const tested = await opened(url)
     const failed = await tested.failOne()
-    const log = await PostgresStore.open(url, { access: 'read' })
+    const log = await openPostgresStore(url, { access: 'read' })
     onTestFinished(() => log.close())
     expect(await log.audit()).toEqual(await tested.store.audit())
     expect(await log.story(failed)).toEqual(await tested.story(failed))

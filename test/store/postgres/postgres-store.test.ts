@@ -3,7 +3,7 @@ import type { DueTime, LeasedDelivery } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import {
-  PostgresStore,
+  openPostgresStore,
   type PostgresStoreOptions,
 } from '../../../src/store/postgres/postgres-store.ts'
 import {
@@ -193,7 +193,7 @@ describe('two processes', () => {
     expect(await next()).toEqual([{ ...due, dueAtMs: nowMs + 7 }])
     const claimed = await one.claim('crm', { dueByMs: nowMs + 7 })
     await one.settle(...claimed.map((each) => ended('failed', each)))
-    const log = await PostgresStore.open(url, { access: 'write' })
+    const log = await openPostgresStore(url, { access: 'write' })
     await log.retry({ nowMs, filter: { destinationId: 'crm' }, limit: 1 })
     expect(await next()).toEqual([{ ...due, lane: 'manual' }])
     await log.retry({ nowMs, filter: {}, limit: 9 })

@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { EraseResult } from '../../../src/privacy/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import {
   eventAbout,
@@ -24,13 +24,13 @@ regulationStoreSuite(
   'PostgresStore',
   async () => {
     suiteUrl = await databases.emptiedUrl()
-    return PostgresStore.open(suiteUrl)
+    return openPostgresStore(suiteUrl)
   },
   (text) => findInPostgres(databases, suiteUrl, text),
 )
 
 async function opened(url: string): Promise<RegulationsUnderTest> {
-  const tested = new RegulationsUnderTest(() => PostgresStore.open(url))
+  const tested = new RegulationsUnderTest(() => openPostgresStore(url))
   await tested.begin()
   onTestFinished(() => tested.all.close())
   return tested
@@ -240,7 +240,7 @@ describe('regulations in PostgreSQL', () => {
   test('can be read while a process carries them out', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
-    const log = await PostgresStore.open(url, { access: 'write' })
+    const log = await openPostgresStore(url, { access: 'write' })
     onTestFinished(() => log.close())
     await tested.add([eventAbout('u_1')])
     const notifications = [notificationAbout('u_1')]

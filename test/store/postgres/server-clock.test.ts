@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ClocksDisagreeError } from '../../../src/delivery/index.ts'
 import { systemClock } from '../../../src/runtime/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import type { Session } from '../../../src/store/postgres/database.ts'
 import { ServerClock } from '../../../src/store/postgres/server-clock.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases, schemaOf } from '../../support/postgres.ts'
@@ -21,7 +22,7 @@ const share = { destinationId: 'crm', lane: 'first' as const, deliveriesMax: 9, 
 
 describe('a process whose clock is wrong', () => {
   test.each([-7_000, 7_000])('by %d ms cannot open a store', async (aheadMs) => {
-    const opening = PostgresStore.open(await databases.newUrl(), { clock: clockAhead(aheadMs) })
+    const opening = openPostgresStore(await databases.newUrl(), { clock: clockAhead(aheadMs) })
     const error = await opening.catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
       code: 'store_unusable',
@@ -35,13 +36,13 @@ describe('a process whose clock is wrong', () => {
 
   test('by 3 s can open a store', async () => {
     const url = await databases.newUrl()
-    const store = await PostgresStore.open(url, { clock: clockAhead(-3_000) })
+    const store = await openPostgresStore(url, { clock: clockAhead(-3_000) })
     await store.close()
   })
 
   test('cannot change a store that it opened earlier until the clock is right again', async () => {
     const clock = clockAhead(0)
-    const store = await PostgresStore.open(await databases.newUrl(), { clock })
+    const store = await openPostgresStore(await databases.newUrl(), { clock })
     onTestFinished(() => store.close())
     const add = (messageId: string) =>
       store.add({ nowMs, seenSinceMs: 0, events: [event(messageId, 'crm')], handOver: [] })
@@ -72,7 +73,7 @@ describe('a process whose clock is wrong', () => {
 
   test("learns from its heartbeats that the server's clock was changed", async () => {
     const { url, setServerAhead } = await newDatabase()
-    const store = await PostgresStore.open(url)
+    const store = await openPostgresStore(url)
     onTestFinished(() => store.close())
     const beat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
     await beat()
@@ -85,10 +86,10 @@ describe('a process whose clock is wrong', () => {
 
   test('cannot open a log for writing, but can read it', async () => {
     const { url, setServerAhead } = await newDatabase()
-    await (await PostgresStore.open(url)).close()
+    await (await openPostgresStore(url)).close()
     await setServerAhead('-1 hour')
-    await expect(PostgresStore.open(url, { access: 'write' })).rejects.toThrow(ClocksDisagreeError)
-    const log = await PostgresStore.open(url, { access: 'read' })
+    await expect(openPostgresStore(url, { access: 'write' })).rejects.toThrow(ClocksDisagreeError)
+    const log = await openPostgresStore(url, { access: 'read' })
     expect(await log.list({ filter: {}, limit: 9 })).toEqual([])
     await log.close()
   })
@@ -97,7 +98,7 @@ describe('a process whose clock is wrong', () => {
 test('the delay of an answer does not count as a difference between clocks', () => {
   const own = { nowMs: () => nowMs }
   const learn = (serverMs: number) => () =>
-    new ServerClock('a store', own).learn(serverMs, () => 7_000)
+    new ServerClock({ name: 'a store' } as Session, own).learn(serverMs, () => 7_000)
   for (const serverMs of [nowMs + 5_000, nowMs - 12_000]) expect(learn(serverMs)).not.toThrow()
   for (const serverMs of [nowMs + 5_001, nowMs - 12_001]) {
     expect(learn(serverMs)).toThrow(ClocksDisagreeError)

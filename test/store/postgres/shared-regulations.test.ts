@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { overallStatus } from '../../../src/privacy/index.ts'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { eventAbout, RegulationsUnderTest } from '../../conformance/regulation-store-under-test.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
@@ -11,7 +11,7 @@ const databases = new PostgresDatabases()
 
 async function open() {
   const url = await databases.emptiedUrl()
-  const store = await PostgresStore.open(url)
+  const store = await openPostgresStore(url)
   const tested = new RegulationsUnderTest(() => Promise.resolve(store))
   await tested.begin()
   onTestFinished(() => tested.all.close())
@@ -89,7 +89,7 @@ describe('a regulation with archives', () => {
     await register('a', 'b')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
     await regulations.noteArchive({ id, archive: erased(1), archiveIds: ['a'] })
-    const log = await PostgresStore.open(url, { access: 'write' })
+    const log = await openPostgresStore(url, { access: 'write' })
     onTestFinished(() => log.close())
     expect(await log.sharedRegulations.release({ name: '/none' })).toBe(false)
     expect(await log.sharedRegulations.release({ name: '/b' })).toBe(true)

@@ -3,7 +3,8 @@ import { Client } from 'pg'
 import { onTestFinished } from 'vitest'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import {
-  PostgresStore,
+  openPostgresStore,
+  type PostgresStore,
   type PostgresStoreOptions,
 } from '../../../src/store/postgres/postgres-store.ts'
 import { StoreUnderTest } from '../../conformance/store-under-test.ts'
@@ -13,7 +14,7 @@ export async function openStore(
   url: string,
   options?: PostgresStoreOptions,
 ): Promise<{ readonly store: PostgresStore; readonly tested: StoreUnderTest }> {
-  const store = await PostgresStore.open(url, options)
+  const store = await openPostgresStore(url, options)
   onTestFinished(() => store.close())
   const tested = new StoreUnderTest(() => Promise.resolve(store))
   await tested.begin()

@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Store } from '../../../../src/store/index.ts'
 import { planMove } from '../../../../src/store/migration/move-store.ts'
-import { PostgresStore } from '../../../../src/store/postgres/postgres-store.ts'
+import { openPostgresStore } from '../../../../src/store/postgres/postgres-store.ts'
 import { vip } from '../../../conformance/audience-store-under-test.ts'
 import { eventAbout } from '../../../conformance/regulation-store-under-test.ts'
 import {
@@ -137,7 +137,7 @@ test('every statement in the code runs on a server, and returns the columns that
   await planMove({ path, url: moved })
   await move({ path, url: moved })
   const url = line.through(await newUrl('used'))
-  const store = await PostgresStore.open(url)
+  const store = await openPostgresStore(url)
   await store.sharedRegulations.register({ archives: [{ id: 'a_1', name: 'archive' }] })
   await addAudiences(store)
   await addRegulations(store)
@@ -146,7 +146,7 @@ test('every statement in the code runs on a server, and returns the columns that
   await eraseLeased(store)
   await readAndPurge(store)
   await store.close()
-  const log = await PostgresStore.open(url, { access: 'write' })
+  const log = await openPostgresStore(url, { access: 'write' })
   await log.close()
 
   const statements = [...recorded.columns]
