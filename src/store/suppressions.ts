@@ -26,7 +26,7 @@ export function isSuppressed(sourceId: Sql, userId: Sql): Sql {
       OR substr(${sourceId}, 1, length(dropped.source_id) + 1) = dropped.source_id || '/')))`
 }
 
-/** Suppresses users from now on. */
+/** Adds suppressions. Leaves existing ones as they are. */
 export function suppress(users: SuppressedUsers, { given }: Dialect): Script<void> {
   return run(sql`
     INSERT INTO evroute_suppressions (user_id, source_id)

@@ -221,8 +221,8 @@ export class AudienceChanges {
   }
 
   /**
-   * Finds the users who leave the audience, each with the last of their identifiers that are gone. A user who has
-   * other identifiers in the audience stays.
+   * Finds the users who leave the audience, each with the last one in `gone` of their identities. A user who has other
+   * identities in the audience stays.
    */
   *#usersThatLeave(
     audience: AudienceRow,
@@ -240,7 +240,7 @@ export class AudienceChanges {
       user_id: toStoredOrNull(last.userId),
       identifiers,
     }))
-    // Limit the count, because a user may have any number of identifiers.
+    // Limit the count, because a user may have any number of identities.
     const found = yield* rowsOf<UserRow>(sql`
       WITH ${gate}
       SELECT ${isSuppressed(sql`CAST(${audience.source_id} AS text)`, userId)} AS is_suppressed,

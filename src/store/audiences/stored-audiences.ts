@@ -46,7 +46,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     this.#changes = new AudienceChanges(database.dialect, addEvents)
   }
 
-  /** Begins syncs one after the other, so that the one that was requested last wins. */
+  /** Begins syncs one after the other, so that the last request wins. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
     const begun = this.#lastBegin.then(() => this.#begin(request))
     this.#lastBegin = begun.catch(() => undefined)

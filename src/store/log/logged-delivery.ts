@@ -49,7 +49,7 @@ interface LoggedRow extends ProgressRow {
   readonly manual_retries: number
 }
 
-/** A row of a list of deliveries. */
+/** A row in a list of deliveries. */
 export interface ListedRow extends LoggedRow {
   /** Null if the body is missing. */
   readonly body_start: string | null

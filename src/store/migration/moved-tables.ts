@@ -84,7 +84,7 @@ export const movedTables: readonly MovedTable[] = [
   { name: 'suppressions', title: 'suppressions' },
 ]
 
-/** The number of deliveries of a destination in a state. */
+/** The number of a destination's deliveries in one state. */
 interface StateCount {
   readonly destinationId: string
   readonly state: LoggedState

@@ -166,7 +166,7 @@ const againHint = 'Stop that process or wait until it has ended, then run the sa
 const emptyHint =
   'Name an empty database, or a different schema with ?options=-csearch_path%3D<schema>.'
 
-/** For a move that marked its file but did not complete, after which a process used the database. */
+/** The hint if a move marked its file but did not complete, and a process has used the database since. */
 const usedHint =
   'The migration was interrupted. Deliver what the database contains, drop its tables, and run the same command again.'
 

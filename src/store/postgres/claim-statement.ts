@@ -45,7 +45,7 @@ const givenShares = new GivenRows<Share & LaneFrom>('share', 8, {
 
 const givenLanes = new GivenRows<LaneFrom>('asked', 5, laneColumns)
 
-/** Its parameters are `$1`, the holder, to `$4`. */
+/** The condition has four parameters, from `$1`, the holder, to `$4`. */
 const isFreeSql = isFree({ holder: 0, numbers: [], next: 0 }, 0).sql
 
 /**

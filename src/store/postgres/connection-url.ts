@@ -8,7 +8,7 @@ const sessionSettings = [
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',
-  // The statements expect this level. The default of a database or user can be stricter, which makes them conflict.
+  // The statements expect this level. With a stricter default of the database or user, transactions would conflict.
   '-c default_transaction_isolation=read\\ committed',
 ]
 

@@ -20,7 +20,7 @@ import { isConflict, storeError } from './store-error.ts'
 export interface Session {
   /** The name of the database in messages, without the password. */
   readonly name: string
-  /** Runs a statement. */
+  /** Runs a statement and returns its rows; none for a statement that returns nothing. */
   rows<Row>(query: Query): Promise<readonly Row[]>
 }
 
@@ -83,7 +83,7 @@ export class Database implements Session, SqlDatabase {
     const elapsedMs = stopwatch()
     const once = (): Promise<QueryResult> =>
       this.#lend((client) => {
-        // Give the statement only the time that the wait for a connection has left.
+        // Give the statement the time that is left after the wait for a connection.
         const leftMs = Math.max(1, Math.ceil(this.#answerTimeoutMs - elapsedMs()))
         return client.query({ ...configOf(query), query_timeout: leftMs } as QueryConfig)
       })
@@ -187,7 +187,7 @@ async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Larger batches are planned anew each time: for 1,000 rows, a plan for ten rows takes twice as long. */
+/** The plans of larger batches are not reused: with a plan made for ten rows, 1,000 rows take twice as long. */
 const plannedRowsMax = 100
 
 function configOf({ name, sql, values }: Query): QueryConfig {

@@ -221,7 +221,7 @@ async function purge(
   return { rows, expired }
 }
 
-/** Returns the statement that lists deliveries. It reads no bodies of deliveries that it does not return. */
+/** Returns the statement that lists deliveries. It reads bodies only of the deliveries that it returns. */
 export function listQuery({ filter, limit, beforeId = Number.MAX_SAFE_INTEGER }: ListRequest): Sql {
   const { destinationId, ...others } = filter
   const columns = raw(`${loggedColumns}, body_id`)

@@ -40,7 +40,6 @@ export class IndexBuilding {
     return new IndexBuilding(url, unfinished.length === 0)
   }
 
-  /** Whether all indexes exist. */
   get isComplete(): boolean {
     return this.#isComplete
   }
@@ -72,7 +71,7 @@ export class IndexBuilding {
  * the process that is building.
  */
 async function build(client: ClosingClient): Promise<void> {
-  // Building reads whole tables, and may take hours.
+  // Lift the session's limits, because building reads whole tables and may take hours.
   await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')
   for (;;) {
     const { rows } = await client.query<{ readonly is_held: boolean }>(lockSql)

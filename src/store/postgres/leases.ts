@@ -23,7 +23,7 @@ export interface OwnLeases {
 
 /**
  * Returns the SQL condition that this process may lease a delivery, because it has no lease, a lost lease of this
- * process, or an expired lease of another one. It has four values.
+ * process, or an expired lease of another one. The condition has four values.
  */
 export function isFree({ holder, numbers, next }: OwnLeases, nowMs: number): Sql {
   return sql`(leased_until IS NULL OR CASE WHEN lease_holder = ${holder}::bigint

@@ -121,8 +121,8 @@ function heartbeatSql(processId: string): string {
 }
 
 /**
- * Returns the statement that stores the destinations of a process. Where it is the only process, it counts as an
- * old member, because it has no other to wait for.
+ * Returns the statement that stores the destinations of a process. At a destination where it is the only process, it
+ * counts as an old member, because it has no other to wait for.
  */
 function joinSql(processId: string, destinationIds: readonly string[]): string {
   const id = literal(processId)

@@ -15,7 +15,7 @@ const daysAhead = 3
 /** How long to wait after a failure, usually because a transaction holds the tables. */
 const tryAgainMs = 5 * 60_000
 
-/** The partitions of the log of requests, one for each day and kind. */
+/** The partitions of the request log, one for each day and kind. */
 export class RequestPartitions {
   readonly #database: Database
   readonly #made = new Map<number, Promise<unknown>>()

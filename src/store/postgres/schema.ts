@@ -18,7 +18,7 @@ const changePauseMs = 1_000
 const changeTriesMax = 200
 
 /**
- * Upgrades a database to the tables of this version. If several processes start at once, one upgrades and the
+ * Upgrades a database to the tables of this version. If several processes start at the same time, one upgrades and the
  * others wait. Processes that use the database are blocked for a few seconds at a time, even if another
  * transaction holds the tables for longer.
  *
@@ -51,7 +51,7 @@ async function makeChanges(session: Session): Promise<void> {
   ])
   const version = await versionOf(session)
   if (version >= latestVersion) return
-  // In a new store without rows, building the indexes takes no time.
+  // Build the indexes now only in a new store, where that takes no time because there are no rows.
   const isNew = version === 0
   const first = [...firstTables, `INSERT INTO evroute_migrations VALUES (${firstVersion})`]
   const indexes = addedIndexes.map(({ name, on }) => `CREATE INDEX ${name} ${on}`)

@@ -19,8 +19,8 @@ interface Reading {
 
 /**
  * Compares the clock of this process with the server's, which all processes share. A process whose clock is ahead
- * would take others' leases for expired, and purge rows too early. A monotonic clock reveals at once if this
- * process's clock is set.
+ * would take others' leases for expired, and purge rows too early. A monotonic clock reveals at once that this
+ * process's clock was set.
  */
 export class ServerClock {
   readonly #session: Session

@@ -11,7 +11,7 @@ const passwordHint = 'Check the user and the password in the URL, and pg_hba.con
 const temporary: readonly Hint[] = [
   [['25006'], 'Name the primary server in the URL: a standby is read-only.'],
   [['53300'], 'Raise max_connections on the server, or close connections of other programs.'],
-  [['53100', '58030'], "Free space on the server's disk. Refused calls can then be sent again."],
+  [['53100', '58030'], "Free up space on the server's disk. Refused calls can then be sent again."],
   [
     ['55P03'],
     'Another transaction holds a lock, such as that of `evroute migrate` or VACUUM FULL: look for it in pg_stat_activity.',

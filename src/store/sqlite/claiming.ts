@@ -22,7 +22,7 @@ interface DueRow {
   readonly due_at: number | null
 }
 
-/** Leases due deliveries; if it throws, none. Like {@link nextDue}, skips deliveries whose body is missing. */
+/** Leases due deliveries, or none if it throws. Like {@link nextDue}, skips deliveries whose body is missing. */
 export function claim(
   shares: readonly Share[],
   { statements, leases }: StoreParts,

@@ -45,7 +45,7 @@ export class ErasureTraces {
     } catch (error) {
       if (!isWithoutRoom(error)) throw error
       try {
-        // A failed rewrite has made the log as long as the file.
+        // Shorten the log, because a failed rewrite has made it as long as the file.
         this.emptyLog()
       } catch {
         // If the log cannot be truncated, the next transactions overwrite it.
@@ -88,7 +88,7 @@ export class ErasureTraces {
     return {
       kind: 'held_up',
       reason: `Cannot rewrite ${this.#file.path}: ${why}`,
-      hint: 'Free space on its disk and on the disk of temporary files. Until the file is rewritten, erased data can still be found in it.',
+      hint: 'Free up space on its disk and on the disk of temporary files. Until the file is rewritten, erased data can still be found in it.',
     }
   }
 }

@@ -24,7 +24,7 @@ const searchedAtOnce = 256
 /** Number of buckets to read row by row before other work gets its turn: about 10 ms. */
 const readAtOnce = 2
 
-/** Maximum number of rows in an index of states that a look-up reads at once: about 10 ms. */
+/** A look-up reads a whole index of states if it has at most this many rows, which takes about 10 ms. */
 const rareRowsMax = 10_000
 
 /** A partial index with the rows in some states. */

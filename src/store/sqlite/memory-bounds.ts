@@ -24,7 +24,7 @@ const defaults = {
   endedMax: 1_000,
 }
 
-/** Number of excess messageIds to delete at once, because counting them takes a millisecond. */
+/** Number of excess messageIds that are deleted together, because counting the rows takes a millisecond each time. */
 const messageIdsSlack = 1_000
 
 interface Waiting {

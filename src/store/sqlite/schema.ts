@@ -76,7 +76,7 @@ function expectRoom(
   if (free >= neededBytes) return
   throw unusable(
     `Cannot upgrade the store ${path}: the upgrade temporarily needs about ${inMegabytes(neededBytes)}, but only ${inMegabytes(free)} are free`,
-    'Free space on its disk, or move the file to a different disk. The file is unchanged.',
+    'Free up space on its disk, or move the file to a different disk. The file is unchanged.',
   )
 }
 

@@ -23,13 +23,13 @@ const kinds = {
   inputOutput: [
     10,
     'disk I/O error',
-    'Free space on the disk or raise the file size limit, and check the health of the disk. Refused calls can then be sent again.',
+    'Free up space on the disk or raise the file size limit, and check the health of the disk. Refused calls can then be sent again.',
   ],
   corrupt: [11, 'database disk image is malformed', corruptHint],
   full: [
     13,
     'database or disk is full',
-    'Free space on the disk. Refused calls can then be sent again.',
+    'Free up space on the disk. Refused calls can then be sent again.',
   ],
   cannotOpen: [
     14,

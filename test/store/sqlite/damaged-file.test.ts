@@ -148,7 +148,7 @@ describe.skipIf(process.platform === 'win32')('a store whose files cannot grow',
       name: 'StoreUnusableError',
       code: 'store_unusable',
       message: `Cannot use the store ${path}: disk I/O error`,
-      hint: expect.stringContaining('Free space on the disk') as string,
+      hint: expect.stringContaining('Free up space on the disk') as string,
     }
     expect(JSON.parse(output)).toEqual([
       ['routed', 'routed'],

@@ -246,7 +246,7 @@ describe('a store whose disk is full', () => {
     await expect(store.add(batch)).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining('full') as string,
-      hint: expect.stringContaining('Free space on the disk') as string,
+      hint: expect.stringContaining('Free up space on the disk') as string,
     })
     expect(await store.ledger()).toMatchObject({ accepted: 1, pending: 1 })
     expect(await store.list({ filter: {}, limit: 10 })).toHaveLength(1)
