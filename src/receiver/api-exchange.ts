@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLoopbackAddress } from '../http/index.ts'
 import { SettingError, type JsonValue } from '../model/index.ts'
 
-/** The prefix of the API's paths. */
+/** The path prefix of the API. */
 export const apiPrefix = '/_evroute/'
-/** The prefix of the paths of actions, which need POST. */
+/** The path prefix of actions, which need POST. */
 export const actionsPrefix = '/_evroute/actions/'
 
 /** The headers that proxies and HTTP tunnels add, such as `X-Forwarded-For`, `X-Real-IP` and `CF-Connecting-IP`. */
@@ -13,8 +13,8 @@ const proxyHeader = /^(?:via|cdn-loop|(?:x-)?forwarded(?:-.+)?|.+-(?:real|client
 
 /**
  * Whether a request comes from this machine: over a loopback address, and not through a proxy or an HTTP tunnel, which
- * can act for a different machine. Without further settings, nginx before 1.29.7 adds no header but speaks HTTP/1.0.
- * Newer ones and TCP tunnels leave no trace.
+ * can act for a different machine. By default, nginx before 1.29.7 adds no header but speaks HTTP/1.0.
+ * Later versions and TCP tunnels leave no trace.
  */
 export function isLocalRequest({
   headers,

@@ -63,7 +63,7 @@ export class EventLog {
     return this.#counts
   }
 
-  /** Numbers and keeps the event that `describe` makes once earlier ones are handled. Then awaits every listener. */
+  /** Once earlier events are handled, makes an event by `describe`, numbers and keeps it, and awaits every listener. */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
     this.#turn = added.catch(() => undefined)

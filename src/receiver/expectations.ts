@@ -74,7 +74,7 @@ interface Shown {
   state: ShownExpectation['state']
 }
 
-/** Below 5 s, the time limit of a test in vitest and jest, which would hide the error of the expectation. */
+/** Less than the 5 s after which vitest and jest end a test, because that would hide the expectation's error. */
 const timeoutMsDefault = 4_000
 /** Maximum number of listed expectations. The oldest are dropped. */
 const shownMax = 100
@@ -244,7 +244,7 @@ function notKept({ text }: Expectation, gone: number): EvrouteError {
   return new EvrouteError({
     code: 'expectation_unmet',
     message: `Cannot count ${text}: the first ${gone === 1 ? 'request is' : `${gone} requests are`} no longer kept`,
-    hint: 'Count only events after a later one, start waiting earlier, or keep more events.',
+    hint: 'Count only events after a later event, start waiting earlier, or keep more events.',
   })
 }
 
@@ -263,7 +263,7 @@ function expectationFrom(
   if (count === undefined) return parseExpectation(expected)
   throw new SettingError(
     'count',
-    'Cannot use count with an expectation that is a text',
+    'Cannot use "count" with an expectation that is a text',
     'Write the count after the match: x3, x1..5 or never.',
   )
 }

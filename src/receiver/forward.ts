@@ -216,7 +216,7 @@ function fullUrl(text: string): string {
   return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
 }
 
-/** Checks the targets, and completes their URLs. Throws a SettingError for an unusable URL or a second target. */
+/** Checks the targets, and completes their URLs. Throws a SettingError for an unusable URL, or two for a type. */
 export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly ForwardTarget[] {
   for (const [index, { type }] of targets.entries()) {
     if (targets.findIndex((other) => other.type === type) === index) continue

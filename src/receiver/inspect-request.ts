@@ -79,8 +79,8 @@ function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents 
 
 /**
  * Any web page in a browser can send requests to this machine. The browser adds an Origin to all but GET and HEAD, and
- * a `Sec-Fetch-Site` if the page's name doesn't lead here (DNS rebinding). So without an Origin, the Host tells for GET.
- * For POST it doesn't, because a tunnel passes webhooks on under any Host.
+ * a `Sec-Fetch-Site` unless the page's own name leads here (DNS rebinding). So a GET without an Origin is judged by its
+ * Host. A POST isn't, because tunnels pass webhooks on under any Host.
  */
 function withheldReason(
   { method, headers }: IncomingMessage,

@@ -334,7 +334,7 @@ export class Receiver implements AsyncDisposable {
     const { content, signature, rawBody } = inspection
     const path = request.url ?? ''
     const { type, body } = content.kind === 'webhook' ? content : { type: null, body: null }
-    // No match depends on the time.
+    // A filter never tests `atMs`, so any value will do.
     const subject = {
       body,
       signature: signature.verdict,

@@ -86,7 +86,7 @@ export class WaitApi {
   async #wait(query: URLSearchParams, response: ServerResponse): Promise<HttpAnswer> {
     const { match, after, timeout } = readQuery(query, ['match', 'after', 'timeout'])
     if (match === undefined)
-      throw new SettingError('match', 'Cannot wait: the parameter match is missing')
+      throw new SettingError('match', 'Cannot wait: the parameter "match" is missing')
     const judged = await this.#inspected.expectations.judge(match, {
       after: readSeq(after),
       timeoutMs: readTimeout(timeout),
@@ -168,7 +168,7 @@ function answerOf(error: unknown): HttpAnswer {
 function readSeq(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new SettingError('after', 'Cannot use after: it must be the seq of an event, such as 12')
+  throw new SettingError('after', 'Cannot use "after": it must be the seq of an event, such as 12')
 }
 
 function readTimeout(text: string | undefined): number | undefined {
@@ -177,6 +177,6 @@ function readTimeout(text: string | undefined): number | undefined {
   if (timeoutMs !== undefined) return timeoutMs
   throw new SettingError(
     'timeout',
-    'Cannot use timeout: it must be a duration such as 500ms, 10s or 2m',
+    'Cannot use "timeout": it must be a duration such as 500ms, 10s or 2m',
   )
 }

@@ -181,7 +181,7 @@ describe('the next answer', () => {
       await page.getByRole('button', { name: 'Set', exact: true }).click()
     }
     await set('soon')
-    await page.getByText('Cannot use delay').waitFor()
+    await page.getByText('Cannot use "delay"').waitFor()
     await set('1ms')
     await page.getByText('The next webhook gets 503 after 1ms.').waitFor()
     expect(await send(paid)).toBe(503)

@@ -142,7 +142,7 @@ describe('GET /_evroute/wait', () => {
   })
 
   test.each([
-    [{}, 'Cannot wait: the parameter match is missing'],
+    [{}, 'Cannot wait: the parameter "match" is missing'],
     [
       { match: 'type:trak' },
       'Cannot read the match expression at character 6: trak is not a value of this field',
@@ -152,7 +152,7 @@ describe('GET /_evroute/wait', () => {
       'Cannot use timeout: it must be a duration such as 500ms',
     ],
     [{ match: 'type:track', timeout: '30d' }, 'Cannot use timeoutMs 2592000000'],
-    [{ match: 'type:track', after: '-1' }, 'Cannot use after: it must be the seq of an event'],
+    [{ match: 'type:track', after: '-1' }, 'Cannot use "after": it must be the seq of an event'],
     [{ match: 'type:track', time: '1s' }, 'Cannot use time: there is no such parameter'],
   ])('answers 400 to %j', async (query, message) => {
     const { wait } = await startStill()

@@ -90,7 +90,7 @@ const missing: readonly KeyRecipe[] = ['', 'undefined', 'null', 'None'].flatMap(
   return made.map((recipe) => ({ ...recipe, isAlone: true }))
 })
 
-/** Makes a recipe for each key. Undefined keys are impossible. */
+/** Makes a recipe for each key. An undefined key means that this secret rules the mistake out. */
 function recipes(
   code: keyof typeof fixes,
   finding: string,

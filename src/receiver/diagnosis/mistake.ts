@@ -28,7 +28,7 @@ export type MistakeCode =
   | 'standard_webhooks'
   | 'other_header'
 
-/** A mistake in words. */
+/** A mistake, described for the developer of the handler or sender. */
 export interface Mistake {
   readonly code: MistakeCode
   /** The mistake as a sentence without a period. */

@@ -25,7 +25,7 @@ export const faultStatuses: Readonly<Record<Fault, number | null>> = Object.free
 /** All faults, in the order of the documentation. */
 export const faults: readonly Fault[] = Object.freeze(Object.keys(faultStatuses) as Fault[])
 
-/** Whether a value is the name of a fault. */
+/** Narrows a name from outside, such as a setting's value, to one of the faults. */
 export function isFault(name: unknown): name is Fault {
   return (faults as readonly unknown[]).includes(name)
 }
@@ -45,7 +45,7 @@ export function readAnswerName(text: string): GivenAnswer | undefined {
   return /^\d{3}$/.test(text) && isAnswer(Number(text)) ? Number(text) : undefined
 }
 
-/** Whether a value is a valid answer. */
+/** Whether a value is a fault, or an integer in {@link statusRange}. */
 export function isAnswer(value: unknown): value is GivenAnswer {
   if (isFault(value)) return true
   const [lowest, highest] = statusRange

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { sleep, systemClock, type Clock } from '../../runtime/index.ts'
 import type { Fault } from './fault.ts'
 
-/** The request into whose exchange a fault is injected. */
+/** The exchange into which a fault is injected. */
 export interface FaultScene {
   /** The response that the fault replaces. */
   readonly response: ServerResponse

@@ -5,7 +5,6 @@ import type { PlansInput } from './plan.ts'
 
 /** A row of the specification's table of errors, as settings of a receiver. */
 export interface Scenario {
-  /** The name of the scenario. */
   readonly name: 'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
   /** The rule of the specification. */
   readonly rule: string

@@ -1,4 +1,4 @@
-/** Makes a generator of numbers from 0 up to, but not including, 1, from a whole number (mulberry32). */
+/** Seeds a generator of random numbers from 0 up to, but not including, 1 (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {

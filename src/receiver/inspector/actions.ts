@@ -45,7 +45,7 @@ export const actions: Readonly<Record<string, Action>> = {
   },
   expect: ({ expect }, { expectations }) => {
     if (typeof expect !== 'string')
-      throw new SettingError('expect', 'Cannot use expect: it must be text')
+      throw new SettingError('expect', 'Cannot use "expect": it must be text')
     return { id: expectations.watch(expect) }
   },
   forget: ({ id }, { expectations }) =>
@@ -59,14 +59,14 @@ function answersOf({ answers }: Inspected): NonNullable<Inspected['answers']> {
 
 function readAnswer(answer: unknown): GivenAnswer {
   if (typeof answer === 'number' || isFault(answer)) return answer
-  throw new SettingError('answer', 'Cannot use answer: it must be a status or a fault')
+  throw new SettingError('answer', 'Cannot use "answer": it must be a status or a fault')
 }
 
 function readDelay(delay: unknown): number | undefined {
   if (delay === undefined) return undefined
   const delayMs = typeof delay === 'string' ? parseDelay(delay) : undefined
   if (delayMs !== undefined) return delayMs
-  throw new SettingError('delay', `Cannot use delay: it must be ${delayInWords}`)
+  throw new SettingError('delay', `Cannot use "delay": it must be ${delayInWords}`)
 }
 
 function readPlan(plan: unknown): string | readonly string[] {
@@ -74,7 +74,7 @@ function readPlan(plan: unknown): string | readonly string[] {
   if (isText(plan) || (Array.isArray(plan) && plan.every(isText))) return plan
   throw new SettingError(
     'plan',
-    'Cannot use plan: it must be a string such as 503x3,200, or a list of such strings',
+    'Cannot use "plan": it must be a string such as 503x3,200, or a list of such strings',
   )
 }
 

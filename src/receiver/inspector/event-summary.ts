@@ -31,13 +31,13 @@ export const summariesMax = 1_000
 /** Facts about an event that depend on earlier events. */
 interface Noted {
   readonly repeatOf: number | null
-  /** The summary, if earlier events affect it; undefined for other events, whose summaries can be made later. */
+  /** A summary that depends on earlier events; undefined for other events, whose summaries are made on demand. */
   readonly parts: readonly SummaryPart[] | undefined
 }
 
 const nothingNoted: Noted = { repeatOf: null, parts: undefined }
 
-/** Summarizes the events of a log. Visits all events in order, so that a summary can show what changed. */
+/** Summarises the events of a log. Visits all events in order, so that a summary can show what changed. */
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
@@ -56,7 +56,7 @@ export class EventSummaries {
     return events
   }
 
-  /** Summarizes an event that the log still keeps. */
+  /** Summarises an event that the log still keeps. */
   of(event: ReceivedEvent): EventSummary {
     this.#noteUpTo(event.seq)
     const { seq, atMs, type, userId, signature, code, status, injected, forward } = event

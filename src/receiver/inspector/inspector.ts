@@ -57,7 +57,7 @@ export class Inspector {
     return answerWith(response, read(searchParams, this.#inspected))
   }
 
-  /** Summarizes the requests with the given numbers. `keptFrom` is the number of the oldest request in the log. */
+  /** Summarises the requests with the given numbers. `keptFrom` is the number of the oldest request in the log. */
   #summariesOf(query: URLSearchParams): {
     readonly summaries: readonly EventSummary[]
     readonly keptFrom: number
@@ -89,7 +89,7 @@ export class Inspector {
     const { match, sample } = readQuery(query, ['match', 'sample'])
     const wanted = parsed(match)
     if (sample !== undefined && sample !== 'true')
-      throw new SettingError('sample', 'Cannot use sample: it must be true, or left out')
+      throw new SettingError('sample', 'Cannot use "sample": it must be true, or left out')
     if (this.#streams >= streamsMax) {
       const message = `Cannot open a stream: ${streamsMax} are already open. Close a page`
       sendAnswer(response, errorAnswer(429, 'too_many_streams', message))

@@ -63,7 +63,7 @@ function readCondition({
 }: Partial<Record<'keys' | 'value', string>>): object {
   const path = parsedJson(keys)
   const isPath = Array.isArray(path) && path.every((key) => typeof key === 'string')
-  if (!isPath) throw new SettingError('keys', 'Cannot use keys: it must be a JSON array of names')
+  if (!isPath) throw new SettingError('keys', 'Cannot use "keys": it must be a JSON array of names')
   return { text: conditionText(path, parsedJson(value)) }
 }
 

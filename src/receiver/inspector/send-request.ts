@@ -82,7 +82,7 @@ export function readRequest(value: unknown): OutgoingRequest {
   }
   throw new SettingError(
     'request',
-    'Cannot use request: it must have either body or rawBase64, as text',
+    'Cannot use "request": it must have either "body" or "rawBase64", as text',
   )
 }
 
@@ -97,7 +97,7 @@ export async function sendRequest(
 ): Promise<SentAnswer> {
   const { path, body } = outgoing
   const request = { headers: headersOf(outgoing, secret), rawBody: body }
-  // No client trusts the receiver's own certificate, which may even be invalid on purpose.
+  // Don't verify the receiver's own certificate: no client trusts it, and it may be invalid on purpose.
   const rejectUnauthorized = outgoing.url !== undefined
   try {
     const answer = await post(new URL(url), request, { rejectUnauthorized, path, signal })
@@ -155,7 +155,7 @@ function readHeaders(value: unknown): Readonly<Record<string, string>> {
 function unreadableEdit(): SettingError {
   return new SettingError(
     'edit',
-    'Cannot use edit: it must have only path or url, headers and body',
+    'Cannot use "edit": it must have only "path" or "url", "headers" and "body"',
     'The path must begin with a slash, and the url with http:// or https://. The headers must be an object of strings, and the body a string.',
   )
 }

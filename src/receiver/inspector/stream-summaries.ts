@@ -15,7 +15,7 @@ const crowdedFrameMs = 100
 const crowdedMin = 20
 /** A message is sent at once when this many requests wait, because a receiver keeps only 1,000 by default. */
 const waitingMax = 900
-/** Maximum summaries in a message for a client that samples: more than most screens show. */
+/** Maximum summaries in a message for a sampling client: more than most screens show. */
 const sampleMax = 30
 
 const reconnectMs = 1_000
@@ -26,7 +26,7 @@ interface SummaryStream {
   /** Identifies this run of the receiver. The ids of messages begin with it. */
   readonly run: string
   readonly match: Match | undefined
-  /** Whether to send only the numbers of most requests in a burst. The client fetches the summaries that it needs. */
+  /** Whether to send only sequence numbers for most requests in a burst. The client fetches the summaries it needs. */
   readonly isSampled: boolean
   /** The id of the last message that the client received; undefined if it received none. */
   readonly lastId: string | undefined
@@ -37,9 +37,9 @@ interface SummaryStream {
  * Sends server-sent events until the signal aborts:
  *
  * - `reset` comes first, unless the client has already received messages from this run
- * - `webhooks` has summaries. In a burst, a client that samples gets only the newest summaries. For the other requests
- *   it gets only the numbers, as `crowd`, because making summaries takes time and nobody can read thousands a second
- * - `missed` has the numbers of requests that are no longer kept
+ * - `webhooks` has summaries. In a burst, a sampling client gets summaries of only the newest requests, because making
+ *   them takes time and nobody can read thousands a second. `crowd` has the sequence numbers of the other requests
+ * - `missed` has the first and the last sequence number of requests that are no longer kept
  */
 export async function streamSummaries(
   response: ServerResponse,

@@ -3,7 +3,7 @@ import type { SeenTrait, SummaryMemory } from './memory.ts'
 import { change, id, pair, part, type Phrase } from './part.ts'
 import { objectOf, textOf, valueText } from './value-text.ts'
 
-/** Maximum traits that a summary shows. It only counts the others. */
+/** Maximum traits that a summary shows. Others are only counted. */
 const shownTraitsMax = 4
 /** Maximum characters of an id or trait to compare: more than are shown, so that later differences count, too. */
 const comparedCharactersMax = 128

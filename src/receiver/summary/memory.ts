@@ -76,7 +76,7 @@ export class SummaryMemory {
     remember(this.#aliases, [previous, known], this.#subjectsMax)
   }
 
-  /** Stores the traits of a user or group, and returns them with the previous values, also of earlier names. */
+  /** Stores the traits of a user or group, and returns them with the previous values, even under an earlier name. */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
     const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {

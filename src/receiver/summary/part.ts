@@ -20,7 +20,7 @@ export function summaryText(parts: readonly SummaryPart[]): string {
   return parts.map(({ text }) => text).join('')
 }
 
-/** Makes a part. */
+/** Makes a part from a text that is already safe for a terminal. */
 export function part(role: SummaryRole, text: string): SummaryPart {
   return { role, text }
 }
