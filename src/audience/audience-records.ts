@@ -46,12 +46,12 @@ export function changeRecord(change: MembershipChange): AudienceRecord {
   return { kind: 'change', ...memberFields(change) }
 }
 
-/** Makes the record of a rejected row. */
+/** Makes a record of kind `rejected`, without the row's content. */
 export function rejectedRecord({ line, code, message }: RejectedRow): AudienceRecord {
   return { kind: 'rejected', line, code, message }
 }
 
-/** Makes the record of a sync's progress. */
+/** Makes a record of kind `progress`: the counts so far. */
 export function progressRecord(counts: SyncCounts): AudienceRecord {
   return { kind: 'progress', ...countFields(counts) }
 }
@@ -66,7 +66,7 @@ interface Trial {
   readonly isDryRun: boolean
 }
 
-/** Makes the record of a sync's result. */
+/** Makes a record of kind `sync`: the outcome, the audience and the counts. */
 export function syncRecord(
   { kind, audience, counts }: Exclude<SyncOutcome, { kind: 'taken' }>,
   { isDryRun: dryRun }: Trial,
@@ -75,7 +75,7 @@ export function syncRecord(
   return { kind: 'sync', outcome: kind, dryRun, ...fields }
 }
 
-/** Makes the record of a removal's result. */
+/** Makes a record of kind `removal`: the outcome, the audience and the number of members that left. */
 export function removalRecord(
   { kind, audience, left }: RemovalOutcome,
   { isDryRun: dryRun }: Trial,

@@ -3,12 +3,12 @@ export type ComputationClass = 'audience' | 'trait'
 
 /** An audience, or a computed trait, before its first sync. */
 export interface NewAudience {
-  /** Identifies it, and names the trait in identify calls. Stays the same when `name` changes. */
+  /** Identifies the audience, and names its trait in identify calls. Stays the same when `name` changes. */
   readonly key: string
   /** The name that people see. */
   readonly name: string
   readonly computationClass: ComputationClass
-  /** A random id that its calls contain. Never used again. */
+  /** A random id that its calls contain. Never reused. */
   readonly computationId: string
   /** The source whose destinations get the calls. */
   readonly sourceId: string

@@ -43,7 +43,7 @@ export class MemberFields {
     }
   }
 
-  /** Reads the header of a CSV. Throws SettingError if a named column is missing, or none is for ids. */
+  /** Reads the header of a CSV. Throws SettingError if a named column is missing, or if no column has ids. */
   readHeader(columns: readonly string[]): void {
     this.#userIds.readHeader(columns)
     this.#value?.column.readHeader(columns)

@@ -65,7 +65,7 @@ export class MemberList {
       if (row === this.#rowContradicted) continue
       this.#rowContradicted = row
       const message =
-        'An earlier row has the same identifiers with a different value, which is kept'
+        'An earlier row has the same identifiers and a different value; the earlier value is kept'
       this.#options.listener.rejected({ line, code: 'contradicts', message })
     }
   }

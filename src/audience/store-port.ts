@@ -1,7 +1,7 @@
 import type { NewEvent } from '../delivery/index.ts'
 import type { Audience, Member, MemberIdentity, MembershipChange, NewAudience } from './audience.ts'
 
-/** A request to begin a sync. */
+/** The audience to sync, which the first sync creates. */
 export interface BeginSyncRequest {
   /** An existing audience with the same key keeps its computationId and gets this name. */
   readonly audience: NewAudience
@@ -55,7 +55,7 @@ export interface TakeRequest extends SyncRequest {
  * - `changed`: a member with a new value
  * - `unchanged`: a member with the same value
  * - `repeated`: an earlier line had the member with the same value
- * - `contradicted`: an earlier line had the member with a different value, which is kept
+ * - `contradicted`: an earlier line had the member with a different value; the earlier value is kept
  * - `suppressed`: the user is suppressed; nothing is stored or sent
  */
 export type TakeOutcome =

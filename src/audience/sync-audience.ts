@@ -96,7 +96,7 @@ async function takeAll({
     const result = await sync.take(part.map(({ member }) => member))
     if (result.kind !== 'taken') return result.kind
     for (const outcome of result.outcomes) {
-      // Count a member that the list repeats only once.
+      // Count a member only once, even if the list repeats it.
       if (outcome !== 'repeated' && outcome !== 'contradicted') counts[outcome]++
     }
     list.rejectContradicted(part.filter((_, index) => result.outcomes[index] === 'contradicted'))
