@@ -33,7 +33,7 @@ export const fieldNames: readonly FieldName[] = Object.freeze(
   Object.keys(readers) as readonly FieldName[],
 )
 
-/** Whether a text names a field. */
+/** Narrows the word before a colon to a named field. */
 export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }

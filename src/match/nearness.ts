@@ -9,7 +9,7 @@ const comparedMax = 200
 
 /**
  * Scores how similar a request is to a match. The right type counts more than everything else together. Each other term
- * adds 1 if it holds, and less for a wrong value the less similar it is. An absent value adds nothing.
+ * adds 1 if it holds, less for a wrong value, depending on its similarity, and nothing for an absent one.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = 0

@@ -11,7 +11,7 @@ import type { ValueTest } from './value-test.ts'
 const foreignWords: ReadonlyMap<string, string> = new Map([
   ['AND', 'Leave it out (all terms must hold anyway)'],
   ['OR', 'Write several values with commas, as in type:track,page'],
-  ['NOT', 'Put a - before the term'],
+  ['NOT', 'Put "-" before the term'],
 ])
 
 /**
@@ -105,16 +105,16 @@ function readTerm(scanner: Scanner): Term {
   if (scanner.take('!')) {
     scanner.fail(
       { offset, length: 1 },
-      '! is not an operator',
-      'To negate a term, put a - before it.',
+      '"!" is not an operator',
+      'To negate a term, put "-" before it.',
     )
   }
   const isNegated = scanner.take('-')
   if (isNegated && (scanner.isAtGap || scanner.next === '-')) {
     scanner.fail(
       { offset, length: 1 },
-      'a term is missing after this -',
-      'Write - right before a term, as in -type:page, or put it in quotes.',
+      'a term is missing after this "-"',
+      'Put "-" directly before a term, as in -type:page. To search for a "-", put it in quotes.',
     )
   }
   const { at } = scanner

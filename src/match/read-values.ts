@@ -53,7 +53,7 @@ const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
   bytes: {
     kind: 'number',
     parse: parseSize,
-    accepted: 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.',
+    accepted: 'A size is a number of bytes such as 500, 2kb or 1.5mb, a limit such as >2kb, or a range such as 1kb..2kb.',
   },
 }
 
@@ -94,8 +94,8 @@ function readValue(scanner: Scanner): WrittenValue {
   if (scanner.take('!=')) {
     scanner.fail(
       { offset: at, length: 2 },
-      '!= is not an operator',
-      'To negate a term, put a - before it.',
+      '"!=" is not an operator',
+      'To negate a term, put "-" before it.',
     )
   }
   const operators = [...(Object.keys(comparisons) as Comparison[]), '='] as const

@@ -30,14 +30,15 @@ const fields =
 const missingValue = 'Write it right after the colon or comma. "" is the empty string.'
 const separate =
   'Put a space between terms. A value with commas, quotes or spaces needs quotes around it.'
-const dash = 'Write - right before a term, as in -type:page, or put it in quotes.'
+const dash = 'Put "-" directly before a term, as in -type:page. To search for a "-", put it in quotes.'
 const nothing = 'Write a condition such as type:track event:"Order*", or * for any webhook.'
 const backslash =
   'A backslash can escape quotes, asterisks, spaces and other special characters. Write \\\\ for a backslash.'
 const number = 'Write a number such as 10, -3 or 0.5 after it, without quotes.'
 const status =
   'A status is a number such as 503, a class such as 5xx, a limit such as >=500, or a range such as 500..599.'
-const size = 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.'
+const size =
+  'A size is a number of bytes such as 500, 2kb or 1.5mb, a limit such as >2kb, or a range such as 1kb..2kb.'
 
 describe('a match is refused', () => {
   test.each<Row>([
@@ -101,7 +102,7 @@ describe('a match is refused', () => {
     ['properties.a:>="5"', '               ^^^', '>= compares only numbers', number],
     ['properties.a:1,<x*', '                ^^', '< compares only numbers', number],
     ['properties.a:20..10', '             ^^^^^^', 'this range is empty', /lower end first/],
-    ['properties.a:!=5', '             ^^', '!= is not an operator', /put a - before it/],
+    ['properties.a:!=5', '             ^^', '"!=" is not an operator', /put "-" before it/],
     ['event:>a', '       ^', 'this field is text, and > compares only numbers', /in quotes/],
     ['event:"a', '      ^', 'this quote is not closed', /\\" for the character itself/],
     ["event:'a", '      ^', 'this quote is not closed', /\\' for the character itself/],
@@ -114,9 +115,9 @@ describe('a match is refused', () => {
     ['a,b', ' ^', 'the word should end here', /needs quotes/],
     ['event:a\\b', '       ^', 'this backslash does not escape anything', backslash],
     ['event:a\\', '       ^', 'this backslash does not escape anything', backslash],
-    ['a -', '  ^', 'a term is missing after this -', dash],
-    ['--a', '^', 'a term is missing after this -', dash],
-    ['!type:page', '^', '! is not an operator', /put a - before it/],
+    ['a -', '  ^', 'a term is missing after this "-"', dash],
+    ['--a', '^', 'a term is missing after this "-"', dash],
+    ['!type:page', '^', '"!" is not an operator', /put "-" before it/],
     ['user=u_1', '    ^', 'a colon is missing before this', /user:u_1/],
     ['properties.a>5', '            ^', 'a colon is missing before this', /revenue:>10/],
     [
