@@ -12,7 +12,7 @@ interface Place {
 /** Follows the receiver, and keeps the filter and the selected request in the fragment of the URL. */
 export async function keepAddress(session: Session): Promise<void> {
   const { filter, onlyFailed, selected, capture, receiver } = session
-  /** The place that the page has not reached yet. Until then, nothing is written. */
+  /** The place to which the page is moving. Nothing is written until the page is there. */
   let going: Place | undefined
   const select = (): void => {
     const [run, seq] = (going?.request ?? '').split('-')

@@ -44,7 +44,6 @@ interface Arrivals {
 /** A request in the list. */
 export type ListRow = EventSummary | UnreadRow
 
-/** What is wrong with a filter. */
 export interface MatchProblem {
   readonly message: string
   readonly hint: string
@@ -76,7 +75,7 @@ export interface Capture {
   readonly badRows: number
 }
 
-/** The browser gives up after an error answer, such as that of a proxy whose receiver restarts. The page does not. */
+/** Pause before the page connects again. The browser itself gives up after an error answer, such as from a proxy. */
 const reconnectMs = 3_000
 
 /**
@@ -118,7 +117,6 @@ export interface ReadSummaries {
   readonly keptFrom: number
 }
 
-/** Reads the summaries of requests. */
 export async function readSummaries(seqs: readonly number[]): Promise<ReadSummaries> {
   const answer = await read<ReadSummaries>('summaries', { seqs: seqs.join(',') })
   return answer ?? { summaries: [], keptFrom: 0 }
@@ -182,7 +180,6 @@ export function resend(seq: number, edit?: Partial<RequestEdit>): Promise<Resent
   return act('resend', { seq, edit }) as Promise<Resent>
 }
 
-/** Sends a new request. */
 export function send(request: NewRequest): Promise<Resent> {
   return act('send', { request }) as Promise<Resent>
 }
@@ -202,7 +199,6 @@ export async function expectWebhooks(text: string): Promise<number> {
   return ((await act('expect', { expect: text })) as { readonly id: number }).id
 }
 
-/** Removes an expectation. */
 export async function forgetExpectation(id: number): Promise<void> {
   await act('forget', { id })
 }

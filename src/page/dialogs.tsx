@@ -7,7 +7,6 @@ import type { PageParts } from './parts.ts'
 import { ComposeDialog, EditDialog } from './request-dialogs.tsx'
 import { useRead } from './use-read.ts'
 
-/** The open dialog. */
 export function ShownDialog({ session, dialogs }: PageParts): JSX.Element | null {
   const open = dialogs.open.value
   switch (open.kind) {

@@ -3,7 +3,7 @@ import type { ListRow } from './api.ts'
 
 /** Maximum requests in the list. The oldest are dropped. */
 export const rowsMax = 100_000
-/** Excess rows before the list drops them together, because each splice moves all others. */
+/** Number of excess rows that the list drops together, because each splice moves all others. */
 const rowsSlack = 5_000
 /** The minimum size of a batch in a burst. Nobody can read that fast. */
 const burstMin = 100
@@ -13,7 +13,7 @@ const burstIntervalMs = 1_000
 const burstRowsMin = 500
 /** New rows are drawn after the pointer has rested this long. */
 const aimMs = 1_000
-/** As many new rows are drawn even if the pointer never rests. */
+/** Once this many new rows wait, they are drawn even if the pointer never rests. */
 const waitingMax = 5_000
 
 /**
@@ -28,7 +28,7 @@ export class EventList {
   readonly failedCount = signal(0)
   /** The number of earlier requests that are no longer in the list. */
   readonly missedCount = signal(0)
-  /** How many of them were in the list as failed. */
+  /** The number of those requests that the list showed as failed. */
   readonly missedFailedCount = signal(0)
   #rows: ListRow[] = []
   #held: ListRow[] = []
@@ -87,7 +87,7 @@ export class EventList {
     this.#changed()
   }
 
-  /** Removes the requests before a number whose summaries were not read before the receiver dropped them. */
+  /** Removes the requests before `keptFrom` that have no summary: the receiver dropped them before it was read. */
   forget(keptFrom: number): void {
     const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
     const gone = this.#rows.filter((row) => !isKept(row))

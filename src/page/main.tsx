@@ -39,7 +39,7 @@ function Page(): JSX.Element {
       </header>
       <main class={selected.value === null || compared.value === null ? '' : 'has-detail'}>
         <section class="list-side" aria-label="List of requests">
-          {/* The key makes a list of the failures begin at its top, or at the selected request. */}
+          {/* When `onlyFailed` changes, the new key makes the list begin at its top, or at the selected request. */}
           <List key={session.onlyFailed.value} session={session} />
         </section>
         <section class="detail-side" aria-label="Selected request" tabIndex={-1}>

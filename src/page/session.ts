@@ -7,7 +7,7 @@ import type { Notice } from './notice.tsx'
 import { signatureText } from './text.ts'
 import { hasNoAnswer, messageOf } from './use-read.ts'
 
-/** State of the view of the selected request. */
+/** The state of the detail view. */
 export type Detail =
   | { readonly kind: 'none' | 'loading' | 'gone' }
   | { readonly kind: 'failed'; readonly message: string }

@@ -29,7 +29,6 @@ export function useRead<Value>(
   return reading
 }
 
-/** Returns the message of an error. */
 export function messageOf(error: unknown): string {
   if (hasNoAnswer(error)) return 'There is no answer. Is evroute still running?'
   if (error instanceof SyntaxError)

@@ -20,7 +20,6 @@ export type Conditions = Readonly<
   >
 >
 
-/** An action on deliveries. */
 export type DeliveryAction = 'retry' | 'discard'
 
 /** The number of rows on a page of a list. */
@@ -102,7 +101,6 @@ export class ServiceApi {
     return this.#ask(`v1/regulations?${query}`)
   }
 
-  /** Creates a deletion request. */
   createRegulation(
     regulationType: RegulationType,
     subjectIds: readonly string[],
@@ -122,7 +120,7 @@ export class ServiceApi {
     return this.#ask('v1/ledger')
   }
 
-  /** Compares the ledger with the store, for which the service counts all deliveries. */
+  /** Compares the ledger with the store, whose deliveries the service counts one by one. */
   audit(): Promise<AuditRecord> {
     return this.#ask('v1/audit')
   }

@@ -27,7 +27,7 @@ const views = [
   ['replay', 'Replay', '#/replay'],
 ] as const
 
-/** The entries of the navigation that contain the views without an entry. */
+/** The navigation entry for each view that has none of its own. */
 const parentOf: Readonly<Partial<Record<Route['view'], string>>> = {
   story: 'deliveries',
   audience: 'audiences',

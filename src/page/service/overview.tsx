@@ -51,7 +51,7 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
             )}
           </p>
           {destination === null ? null : (
-            // Only deliveries that failed have a "Since". The others wait.
+            // A problem with a "Since" is about failed deliveries, any other about waiting ones.
             <a
               href={deliveriesPath({
                 destination,

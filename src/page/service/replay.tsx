@@ -21,7 +21,7 @@ export function Replay({ session }: ServiceParts): JSX.Element {
       {reading.kind === 'failed' ? <p class="empty problem">{reading.message}</p> : null}
       {reading.kind === 'read' && !isArchived ? (
         <p class="empty">
-          No source has an archive. The setting "archive" of a source gives it one.
+          No source has an archive. To give a source one, set its "archive" in the configuration.
         </p>
       ) : null}
       {isArchived ? (

@@ -1,4 +1,3 @@
-/** Sample code in one language. */
 export interface SetupSnippet {
   readonly language: string
   readonly text: string

@@ -17,7 +17,7 @@ export function Sources({ session }: ServiceParts): JSX.Element {
       {({ url, sources }) => (
         <>
           <h2>Sources</h2>
-          <p class="muted">The counts are those of this process, since its start.</p>
+          <p class="muted">Counted by this process since it started.</p>
           {sources.map((source) => (
             <Source key={source.id} source={source} url={url} session={session} />
           ))}

@@ -1,6 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** A row of a table. */
 export interface Row {
   readonly key: string
   readonly cells: readonly ComponentChildren[]
