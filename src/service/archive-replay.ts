@@ -142,7 +142,7 @@ class ReplayRun {
     const problems: string[] = []
     for (const result of results) {
       if (result.kind === 'rejected') problems.push(result.message)
-      // The source sent a duplicate twice, so it is in the archive twice.
+      // Don't count a duplicate: the source sent it twice, so it is in the archive twice.
       else if (result.outcome !== 'duplicate') {
         this.counts.events++
         if (result.outcome === 'routed') this.counts.deliveries += result.deliveries.length

@@ -12,7 +12,7 @@ interface Backlogs {
   readonly clock: Clock
 }
 
-/** Waits until all backlogs are less than half full: the rest is for sources. Returns false if the signal aborts. */
+/** Waits until all backlogs are less than half full: the other half is for sources. False if the signal aborts. */
 export async function waitForRoom(
   backlogs: Backlogs,
   destinations: readonly Destination[],

@@ -187,7 +187,7 @@ export class Service implements AsyncDisposable {
   #follow(configuration: Configuration): readonly ConfigurationChange[] {
     const guard = new AddressGuard(configuration.network)
     const changes = changesBetween(this.#configuration, configuration)
-    // A new guard would close open connections.
+    // Keep the guard if its settings stay the same, because a new one would close open connections.
     if (isAbout(changes, /^network\./)) this.#guard = guard
     for (const archive of abandonedArchives(this.#configuration.sources, configuration.sources)) {
       const message = `deletions no longer reach the archive in ${archive.directory}`
@@ -334,7 +334,7 @@ export class Service implements AsyncDisposable {
     this.#accepting.add(work)
     try {
       const outcomes = await work
-      // Rejected and filtered events never reach the store.
+      // Only stored events show that the store works. Rejected and filtered ones never reach it.
       const isStored = outcomes.some(
         (each) => each.kind === 'accepted' && each.outcome !== 'filtered',
       )

@@ -115,7 +115,7 @@ const source = section({
   type: orNull(
     z.enum(['browser', 'mobile', 'server'], accepts('"browser", "mobile", "server" or null')),
   ).describe(
-    'The kind of client: browser fills in context.ip and context.userAgent from the request, mobile fills in context.ip only, server neither; null detects browsers by their requests.',
+    'The kind of client. For "browser", the service fills in context.ip and context.userAgent from the request; for "mobile", only context.ip; for "server", neither. null detects browsers by their requests.',
   ),
   enabled: flag().default(true).describe('false refuses calls from this source with 403.'),
   eventsPerSecond: rate().describe(
@@ -217,7 +217,7 @@ const destination = section({
     .enum(['spec', 'camel', 'both'], accepts('"spec", "camel" or "both"'))
     .default('spec')
     .describe(
-      'How alias webhooks name the ids: spec for "Previous ID" and "User ID", camel for previousId and userId, both for both forms.',
+      'How alias webhooks name the ids: "spec" writes "Previous ID" and "User ID", "camel" writes previousId and userId, "both" writes all four.',
     ),
   acceptsHistorical: flag()
     .default(true)
@@ -322,7 +322,7 @@ export const documentSchema = section(
       'Passes the traceparent of a request on to its webhooks. null passes it on and records spans only if an OpenTelemetry SDK is loaded; true also passes it on without an SDK; false does neither. A change needs a restart.',
     ),
     senderThreads: orNull(wholeNumber(0, 16)).describe(
-      'Threads that sign and send webhooks; 0 does it in the main thread. null is 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',
+      'Number of threads that sign and send webhooks; with 0, the main thread does. null means 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',
     ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
@@ -343,7 +343,7 @@ export const documentSchema = section(
       .describe('Rules for connections to endpoints.'),
     retention: section({
       delivered: retentionTime().default('24h').describe('How long to keep delivered deliveries.'),
-      failed: retentionTime().default('30d').describe('How long to keep failed and expired ones.'),
+      failed: retentionTime().default('30d').describe('How long to keep failed and expired deliveries.'),
       untried: retentionTime()
         .default('30d')
         .describe('How long a delivery may wait for its first attempt before it expires.'),

@@ -83,7 +83,7 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
     // A getter, because listing the settings of 5,000 destinations takes as long as everything else here.
     get settings() {
       const settings = effectiveSettings({ effective, given, secretOrigins: resolved.origins })
-      // Only editors need $schema.
+      // Leave out $schema, which only editors need.
       return settings.filter((setting) => setting.path !== '$schema')
     },
   }
