@@ -19,7 +19,6 @@ export type AddCommand = (parent: Command, context: CommandContext) => void
 
 /** An option of a command: commander's option, and the type of its value. */
 export class CommandOption<Value> {
-  /** The option for commander. */
   readonly option: Option
   /** The value if the option is not given. */
   readonly otherwise: Value
@@ -86,7 +85,7 @@ export function flag(flags: string, text: string): CommandOption<boolean> {
 
 type Options = Readonly<Record<string, CommandOption<unknown>>>
 
-/** The values of a table of options. */
+/** The parsed values of a table of options. */
 export type ValuesOf<Table extends Options> = {
   readonly [Name in keyof Table]: Table[Name] extends CommandOption<infer Value> ? Value : never
 }

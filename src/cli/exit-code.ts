@@ -23,7 +23,7 @@ export const exitCodes = Object.freeze({
   interrupted: 130,
 })
 
-/** The exit code of a command. */
+/** One of {@link exitCodes}. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 /** Exit codes from most to least severe. */
@@ -54,7 +54,7 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   expectation_unmet: exitCodes.expectationUnmet,
 }
 
-/** Returns the exit code for an error. */
+/** Returns the exit code for an error: 1 for an unexpected one, otherwise the one that its code stands for. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof EvrouteError ? codesOfErrors[error.code] : exitCodes.internal
 }

@@ -186,11 +186,11 @@ export const accessOptions = {
   color: flag('--no-color', 'print without colours'),
 }
 
-/** The values of {@link storeOptions}. */
+/** The parsed {@link storeOptions}. */
 export type StoreValues = ValuesOf<typeof storeOptions>
 
-/** The values of {@link targetOptions}. */
+/** The parsed {@link targetOptions}. */
 export type TargetValues = ValuesOf<typeof targetOptions>
 
-/** The values of {@link accessOptions}. */
+/** The parsed {@link accessOptions}. */
 export type AccessValues = ValuesOf<typeof accessOptions>

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { EvrouteError, messageOf, recordLine, systemCode } from '../model/index.ts'
 import type { Terminal } from './terminal/process-terminal.ts'
 
-/** An output stream of a command. */
+/** The part of stdout and stderr that commands use. */
 export interface OutputStream {
   /** Writes text. Returns false if the writer should wait for `drain`. */
   write(text: string): boolean
@@ -138,7 +138,7 @@ function reasonOf(error: Error): StopReason {
   return new EvrouteError({
     code: 'cannot_write_file',
     message: `Cannot write the output: ${messageOf(error)}`,
-    hint: 'Check that there is room where it goes.',
+    hint: 'Check that there is free space where the output goes.',
     cause: error,
   })
 }
@@ -161,7 +161,7 @@ export class DataWriter {
     this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
   }
 
-  /** Writes a record for programs. */
+  /** Writes a record as one line of NDJSON. */
   record(record: Readonly<Record<string, unknown>>): void {
     this.write(recordLine(record))
   }

@@ -6,7 +6,7 @@ import type { Io } from './io.ts'
 /** Runs one command, and returns its exit code. It never exits the process and never throws. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const code = await run(argv, io)
-  // Streams report a failed write in a later turn.
+  // Wait a turn, because streams report a failed write only then.
   await nextTurn()
   const reason: unknown = io.stop.reason
   if (!(reason instanceof EvrouteError)) return code

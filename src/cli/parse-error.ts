@@ -13,7 +13,7 @@ export interface TriedCommand {
 
 /** Finds the command that a command line names. Its arguments begin with the first word that is not a command. */
 export function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
-  // Options of the program itself take no values.
+  // The program's own options take no values, so the first other word is the command.
   const first = argv.findIndex((word) => !word.startsWith('-'))
   let [command, name, rest] = [program, 'evroute', first === -1 ? [] : argv.slice(first)]
   for (const word of rest) {

@@ -82,7 +82,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
 }
 
 async function addCommands(program: Command, context: CommandContext): Promise<void> {
-  // No option of the program itself takes a value.
+  // The program's own options take no values, so the first other word is the command.
   const name = context.argv.find((argument) => !argument.startsWith('-')) ?? ''
   const load = Object.values(groups).find((group) => Object.hasOwn(group, name))?.[name]
   // A completion script lists all commands.

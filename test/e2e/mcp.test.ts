@@ -102,7 +102,7 @@ describe('an agent', () => {
       const client = await agent()
       const told = await refusal(client, 'explain_calls', { calls: [track], secret })
       expect(told).toContain(
-        'A secret can be text, env:EVROUTE_..., or @ and a file below this folder',
+        'A secret can be text, env:EVROUTE_..., or @ followed by a file below this folder',
       )
     },
   )

@@ -37,7 +37,7 @@ class Connection extends StdioServerTransport {
   constructor(io: Io) {
     const end = new AbortController()
     const input = Readable.from(io.stdin)
-    // A signal destroys stdin, which this stream is still reading.
+    // A signal destroys stdin while this stream is reading it, so an error means that the command must end.
     input.on('error', () => end.abort())
     super(input, writableOf(io))
     this.#end = end

@@ -9,7 +9,6 @@ import { flagsOf, type RunForAgent } from './run-command.ts'
 /** The dependencies of the tools. */
 export interface Workbench {
   readonly receivers: AgentReceivers
-  /** Runs an evroute command. */
   readonly run: RunForAgent
   /** The flags that name the configuration, store or service. */
   readonly access: TargetValues
@@ -46,7 +45,7 @@ const textMax = 1_000
 const text = () => z.string().max(textMax)
 const receiver = text().describe('The name that start_receiver returned.')
 const secret = text()
-  .refine(isOwnSecret, 'A secret can be text, env:EVROUTE_..., or @ and a file below this folder')
+  .refine(isOwnSecret, 'A secret can be text, env:EVROUTE_..., or @ followed by a file below this folder')
   .optional()
   .describe('The shared secret: text, env:EVROUTE_... or @file. Default: EVROUTE_SECRET.')
 const match = text().describe('For example: type:track event:"Order*" sig:valid x2')
@@ -162,7 +161,7 @@ function explainTool({ run, access }: Workbench): AgentTool {
   return tool({
     name: 'explain_calls',
     description:
-      'Shows whether calls would be sent, why, and as which signed webhooks. Sends nothing.',
+      'Shows whether calls would be sent, why or why not, and the signed webhooks they would become. Sends nothing.',
     input: {
       calls,
       secret,
@@ -238,8 +237,10 @@ function filter<State extends z.core.$ZodType>(state: State) {
     'user-id': text().optional(),
     destination: text().optional(),
     message: text().optional().describe('The messageId of an event.'),
-    since: text().optional().describe('Accepted since: 2026-11-20, or 2h for 2 hours ago.'),
-    until: text().optional().describe('Accepted before this moment.'),
+    since: text()
+      .optional()
+      .describe('Only events accepted since then: a time such as 2026-11-20, or 2h for 2 hours ago.'),
+    until: text().optional().describe('Only events accepted before then, in the same format.'),
   }
 }
 

@@ -165,7 +165,7 @@ function tellRemoval(
       if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left}, removed\n`)
       return exitCodes.ok
     case 'superseded':
-      report.note(`A sync of ${key} has begun, so it was not removed`)
+      report.note(`Not removed: a sync of ${key} has begun`)
       return exitCodes.cannotUse
     case 'ended':
       return interrupted('Ended early', run)

@@ -58,7 +58,7 @@ function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckO
     ready: (url) => tell(`Checking ${endpointName(url)}\n`),
     verdict: (verdict) => {
       const { expected, reaction } = verdict
-      // The summary counts cases that were not sent.
+      // Print no line for a case that was not sent: the summary counts those.
       if (reaction === 'not_sent') return
       if (heading !== expected) tell(`\n${view.style.faint(headings[expected])}\n`)
       heading = expected
@@ -127,7 +127,7 @@ function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckV
 
 function answerOf({ status, error, reaction }: CaseVerdict): string {
   if (status !== null) return String(status)
-  // The column is narrow.
+  // Shorten this code, because the column is narrow.
   return error === 'connection_closed' ? 'closed' : (error ?? reaction)
 }
 

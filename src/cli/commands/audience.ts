@@ -33,7 +33,7 @@ const syncOptions = {
   ...accessOptions,
 }
 
-/** The values of the options of `evroute audience sync`. */
+/** The parsed options of `evroute audience sync`. */
 export type SyncValues = ValuesOf<typeof syncOptions>
 
 const addSync = command({

@@ -31,7 +31,7 @@ const options = {
   ...resultOptions('print only mistakes and the result'),
 }
 
-/** The values of the options of `evroute check`. */
+/** The parsed options of `evroute check`. */
 export type CheckValues = ValuesOf<typeof options>
 
 /** Adds `evroute check`. */

@@ -21,7 +21,7 @@ function filterOptions(states: readonly LoggedState[]) {
       'only deliveries in this state, repeatable',
       choicesOf(states),
     )
-      // For help and completion.
+      // Only for help and completion: the parser already checks the state.
       .choices(states),
     types: option('--type <type>', 'only events of this type, repeatable', eventTypesFlag),
     userId: option('--user-id <id>', 'only events about this user'),
@@ -29,14 +29,14 @@ function filterOptions(states: readonly LoggedState[]) {
     messageId: option('--message <id>', 'only deliveries of the event with this messageId'),
     sinceMs: option(
       '--since <moment>',
-      'accepted since: 2026-11-20, or 2h for 2 hours ago',
+      'accepted since then, such as 2026-11-20 or 2h (2 hours ago)',
       momentFlag,
     ),
-    untilMs: option('--until <moment>', 'accepted before this moment', momentFlag),
+    untilMs: option('--until <moment>', 'accepted before then; same formats as --since', momentFlag),
   }
 }
 
-/** The values of the options that filter deliveries. */
+/** The parsed options that filter deliveries. */
 export type FilterValues = Partial<ValuesOf<ReturnType<typeof filterOptions>>>
 
 const reveal = flag('--reveal', 'show the path and query of endpoints')

@@ -6,7 +6,7 @@ const options = {
   color: flag('--no-color', 'print without colours'),
 }
 
-/** The values of the options of `evroute demo`. */
+/** The parsed options of `evroute demo`. */
 export type DemoValues = ValuesOf<typeof options>
 
 /** Adds `evroute demo`. */

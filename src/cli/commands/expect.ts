@@ -26,7 +26,7 @@ const options = {
   }),
 }
 
-/** The values of the options of `evroute expect`. */
+/** The parsed options of `evroute expect`. */
 export type ExpectValues = ValuesOf<typeof options>
 
 /** Adds `evroute expect`. */

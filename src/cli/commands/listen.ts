@@ -62,7 +62,7 @@ const options = {
     ),
   }),
   ...expectationOptions,
-  // The receiver checks the names.
+  // Accept any names here, because the receiver checks them.
   ...inGroup('Answers:', {
     respond: option(
       '--respond <plan>',
@@ -88,14 +88,14 @@ const options = {
   }),
   ...outputOptions({ quiet: 'print only requests', verbose: 'print payloads too' }),
   ...inGroup('Output:', {
-    shown: option('--filter <match>', "show only what matches: 'type:track'"),
+    shown: option('--filter <match>', "show only what matches, such as 'type:track'"),
     save: option('--save <file>', 'append every request to an NDJSON file'),
     last: option('--last <n>', 'first show the last n requests from --save', countFlag(1, lastMax)),
     input: flag('--no-input', 'read no keys, even on a terminal'),
   }),
 }
 
-/** The values of the options of `evroute listen`. */
+/** The parsed options of `evroute listen`. */
 export type ListenValues = ValuesOf<typeof options>
 
 /** Adds `evroute listen`. */

@@ -6,7 +6,7 @@ const options = {
   ...targetOptions,
 }
 
-/** The values of the options of `evroute mcp`. */
+/** The parsed options of `evroute mcp`. */
 export type McpValues = ValuesOf<typeof options>
 
 /** Adds `evroute mcp`. */

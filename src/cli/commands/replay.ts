@@ -18,10 +18,10 @@ const options = {
     types: option('--type <type>', 'only this type, repeatable', eventTypesFlag),
     sinceMs: option(
       '--since <time>',
-      'only rows since: 2026-11-20, or 2h for 2 hours ago',
+      'only rows since then, such as 2026-11-20 or 2h (2 hours ago)',
       momentFlag,
     ),
-    untilMs: option('--until <time>', 'only rows before; same formats as --since', momentFlag),
+    untilMs: option('--until <time>', 'only rows before then; same formats as --since', momentFlag),
     ratePerSecond: option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag),
   }),
   ...inGroup('Captures:', {
@@ -113,7 +113,7 @@ function replayTarget(
     flag,
     `Cannot use ${flag} with a capture: captured webhooks are not batched`,
   ])
-  // EVROUTE_SECRET may be set for other commands.
+  // Refuse only the flag, because EVROUTE_SECRET may be set for other commands.
   refuseIf(!resign && secret !== undefined, [
     '--secret',
     'Cannot use --secret: captured webhooks keep the signatures they came with',

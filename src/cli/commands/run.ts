@@ -7,7 +7,7 @@ const countMax = 1_000_000_000
 
 const options = {
   ...inGroup('Expectations:', {
-    expect: option('--expect <text>', "expect webhooks: 'type:track x3', repeatable", repeatable),
+    expect: option('--expect <text>', "expect webhooks, such as 'type:track x3'; repeatable", repeatable),
     count: option('--count <n>', 'expect n well-formed webhooks', countFlag(1, countMax)),
     timeoutMs: option(
       '--timeout <duration>',
@@ -39,7 +39,7 @@ const options = {
   }),
 }
 
-/** The values of the options of `evroute run`. */
+/** The parsed options of `evroute run`. */
 export type RunValues = ValuesOf<typeof options>
 
 /** Adds `evroute run`. */

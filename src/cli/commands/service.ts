@@ -28,7 +28,7 @@ const serveOptions = {
   color: flag('--no-color', 'print without colours'),
 }
 
-/** The values of the options of `evroute serve`. */
+/** The parsed options of `evroute serve`. */
 export type ServeValues = ValuesOf<typeof serveOptions>
 
 /** Adds `evroute serve`. */
@@ -63,7 +63,7 @@ const initOptions = {
   json: flag('--json', 'write a record of the written files to stdout'),
 }
 
-/** The values of the options of `evroute init`. */
+/** The parsed options of `evroute init`. */
 export type InitValues = ValuesOf<typeof initOptions>
 
 /** Adds `evroute init`. */
@@ -89,7 +89,7 @@ const configOptions = {
   color: flag('--no-color', 'print without colours'),
 }
 
-/** The values of the options of `evroute config`. */
+/** The parsed options of `evroute config`. */
 export type ConfigValues = ValuesOf<typeof configOptions>
 
 /** Adds `evroute config`. */

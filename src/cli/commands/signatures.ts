@@ -53,7 +53,7 @@ export const addVerifyCommand = command({
     secret: secretOption,
     config: option('--config <file>', "try the secrets of a service's destinations too"),
     language: option('--language <name>', 'if invalid, print a correct handler in this language'),
-    json: flag('--json', 'write a record instead of words'),
+    json: flag('--json', 'write a record instead of text'),
     verbose: flag('-v, --verbose', 'if it is invalid, print a handler for express'),
     color: flag('--no-color', 'print without colours'),
   },

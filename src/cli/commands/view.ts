@@ -11,7 +11,7 @@ const options = {
   json: flag('--json', 'write a record with its URL to stdout'),
 }
 
-/** The values of the options of `evroute view`. */
+/** The parsed options of `evroute view`. */
 export type ViewValues = ValuesOf<typeof options>
 
 /** Adds `evroute view`. */

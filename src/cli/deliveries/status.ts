@@ -13,13 +13,13 @@ export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabl
 
 /** Why a pending delivery has not been sent yet. */
 export interface Wait {
-  /** The additional fields in its record. */
+  /** The fields to add to the delivery's record. */
   readonly fields: { readonly parked?: object; readonly destinationIs?: 'disabled' | 'removed' }
-  /** If every endpoint that it may use is down: which ones, and when the next probe is. It ends the status. */
+  /** Set if every endpoint that the delivery may use is down: which ones are, and when the next probe is. */
   readonly parked?: string
-  /** Why its service sends nothing to its destination. */
+  /** Why the service sends nothing to the destination. */
   readonly held?: string
-  /** A sentence of its own; undefined if it is parked. */
+  /** The reason as a separate sentence; undefined if `parked` is set. */
   readonly note?: string
 }
 

@@ -60,7 +60,7 @@ async function resultsOf(
     if (timeoutMs === undefined) return captureResults({ path, after }, expectations, io)
     throw new SettingError(
       '--timeout',
-      'Cannot use --timeout with --in: a file is not waited for',
+      'Cannot use --timeout with --in: reading a file needs no time limit',
       'Omit --timeout.',
     )
   }

@@ -300,7 +300,7 @@ async function saveAuthority(authority: string): Promise<AuthorityFile> {
       process.off('exit', remove)
       rmSync(folder, { recursive: true, force: true })
     }
-    // A second signal or an error ends the process at once.
+    // Remove the file even if a second signal or an error ends the process at once.
     process.once('exit', remove)
     return { path, [Symbol.dispose]: remove }
   } catch (error) {

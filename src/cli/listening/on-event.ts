@@ -16,7 +16,7 @@ type WaitingEvent = Readonly<{ seq: number; line: string }>
 
 /** Maximum number of concurrent runs. */
 export const runsMax = 4
-/** Maximum size of the queue of events, in characters. Further events are skipped. */
+/** Maximum size of the event queue, in characters. Further events are skipped. */
 const waitingCharactersMax = 32 * 1024 * 1024
 /** Grace period for programs when the command ends without a signal. */
 const finishMs = 5_000
@@ -51,7 +51,7 @@ export class EventProgram {
     if (this.#closed) return
     if (this.#waitingCharacters + line.length > waitingCharactersMax) {
       this.#skipped++
-      if (this.#skipped === 1) this.#tell('cannot keep up: it is not run for some events')
+      if (this.#skipped === 1) this.#tell('cannot keep up: some events are skipped')
       return
     }
     this.#waiting.push({ seq, line })
@@ -95,7 +95,7 @@ export class EventProgram {
     try {
       child = spawnTree({ program, args, env, stdio: 'pipe' })
     } catch (error) {
-      // `spawn` throws some failures and emits others.
+      // `spawn` throws some failures, and emits the others as events.
       tell(cannotRun(error))
       return
     }

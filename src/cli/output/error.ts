@@ -4,7 +4,7 @@ import type { Io } from '../io.ts'
 import { asCalled } from './command-line.ts'
 import { styleOf, type Style } from './style.ts'
 
-/** Makes the error for a wrong command line. */
+/** Makes an `invalid_usage` error, which ends a command with 2. */
 export function usageError(message: string, hint: string, cause?: unknown): EvrouteError {
   return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
 }

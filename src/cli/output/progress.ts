@@ -15,7 +15,7 @@ const signColumns = 5
 /** Removes the progress line. */
 export type EndProgress = () => void
 
-/** The progress of a transfer. */
+/** The counts that the progress line shows. */
 export interface Progress {
   readonly done: number
   /** The number of all rows; an estimate while a file is being read. Undefined if unknown. */

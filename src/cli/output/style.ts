@@ -34,7 +34,7 @@ export const plainStyle: Style = Object.freeze({
   ...{ good: unpainted, bad: unpainted, warning: unpainted },
 })
 
-/** Makes the style with colour. Loads chalk only here, because that takes 10 ms of the start of a command. */
+/** Makes the style with colour. Loads chalk only here, because loading it delays a command by 10 ms. */
 export function colorStyle(): Style {
   const { Chalk } = createRequire(import.meta.url)('chalk') as typeof chalkPackage
   // Without a level, chalk would decide by stdout and the environment of the process.

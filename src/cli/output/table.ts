@@ -1,7 +1,7 @@
 import { columnsOf, cutToColumns, plainText } from '../../model/index.ts'
 import type { Style } from './style.ts'
 
-/** A column of a table. */
+/** How to show one field of each row. A table that is too wide drops columns from the right. */
 export interface TableColumn<Row> {
   readonly title: string
   /** Returns the text of a cell, which may contain control characters. */
@@ -16,7 +16,7 @@ export interface TableColumn<Row> {
   readonly cut?: (text: string, columnsMax: number) => string
 }
 
-/** How a table is shown. */
+/** The colours of a table, and the width that it is cut to; undefined for no limit. */
 export interface TextTableView {
   readonly style: Style
   readonly columns: number | undefined

@@ -49,7 +49,7 @@ export class Child {
 
   /** Signals the command and its processes; 0 only checks. Returns whether any exists; once false, always false. */
   signal(signal: NodeJS.Signals | 0): boolean {
-    // The system may reuse the id of a finished group.
+    // Never signal a finished group again, because the system may reuse its id.
     if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)
     return !this.#isGone
   }

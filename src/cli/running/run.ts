@@ -101,7 +101,7 @@ async function readOptions(values: RunValues, [program, ...args]: readonly strin
   const { expect = [], count } = values
   const expectations = expect.map((text) => parseExpectation(text))
   if (count !== undefined) {
-    // A request that has a type is well-formed.
+    // Only well-formed requests have a type.
     const counted = parseExpectation(`has:type x${count}..`)
     expectations.push({ ...counted, text: `--count ${count}` })
   }

@@ -221,7 +221,7 @@ export async function runScenario(
   } finally {
     await pipeline.close()
   }
-  // Requests that were never answered become events when the receiver closes.
+  // Close the receiver first: requests that were never answered become events only then.
   await receiver.close()
   const messageIds = receiver.events.map(({ body }) => body?.['messageId'])
   return { settled, requests, arrived: [...tally(messageIds).values()], logged }

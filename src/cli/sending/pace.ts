@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../../runtime/index.ts'
 
-/** Maximum delay that later turns make up for. Timers fire a little late. */
+/** Maximum delay that later turns make up for, because timers fire a little late. */
 const latenessMsMax = 100
 
 /** Spaces turns evenly, to meet a rate on average. */

@@ -62,7 +62,7 @@ function nextTryText(attempt: number, retryForMs: number): string {
   return isSure ? next : `${next}, if --retry-for ${formatDuration(retryForMs)} allows it`
 }
 
-/** The result of the only call of a command. */
+/** The result of a command's only call. */
 export interface SingleCall {
   readonly name: string
   readonly urls: readonly string[]
@@ -75,7 +75,7 @@ export interface SingleCall {
   readonly durationMs: number
 }
 
-/** Formats the result of the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
+/** Formats the result of a command's only call: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
 export function singleText(call: SingleCall, style: Style): string | undefined {
   const { name, urls, delivery, request, ledger, durationMs } = call
   const where = urls.map((url) => endpointName(url)).join(', ')

@@ -100,7 +100,7 @@ export class SelectedRows implements RowSource {
       this.#held.push(next.value)
       const row = next.value.rows.find(({ kind }) => kind === 'row')
       if (row?.kind !== 'row') continue
-      // `listen` begins its output with a `ready` record.
+      // A capture can begin with the `ready` record of `listen`.
       const isReady = isListenRecord(row.value) && row.value['kind'] === 'ready'
       return isReady || isCapturedRow(row.value)
     }

@@ -38,7 +38,7 @@ const groupRows = 1_000
 /** The precision to which the progress in a gzipped file is measured. */
 const gzipStepBytes = 1_024
 
-/** Reads the rows of a file or of stdin, with the changes. */
+/** Reads the rows of a file, or of stdin for `-`, and applies the changes. */
 export function fileRows(path: string, changes: RowChanges, io: Io): RowSource {
   const meter = new InputMeter(io)
   return {
@@ -64,7 +64,7 @@ export async function* readInput(
   }
 }
 
-/** Repeats one call, with the changes. The client gives each copy its own messageId. */
+/** Applies the changes to one call, and repeats it. The client gives each copy its own messageId. */
 export function repeatedRows(call: JsonObject, count: number, changes: RowChanges): RowSource {
   const value = changeRow({ kind: 'row', line: 1, value: call, bytes: 0 }, changes)
   return {

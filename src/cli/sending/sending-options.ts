@@ -76,7 +76,7 @@ export const sendingOptions = {
     writeKey: option('--write-key <key>', 'the write key for --endpoint [EVROUTE_WRITE_KEY]'),
   }),
   ...inGroup('Delivery:', {
-    only: option('--only <match>', "send only what matches: 'type:track'"),
+    only: option('--only <match>', "send only what matches, such as 'type:track'"),
     store: option('--store <url>', 'keep undelivered webhooks here and resume later'),
     retryForMs: option(
       '--retry-for <duration>',

@@ -272,7 +272,7 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
-  // A duplicate may have failed in an earlier run.
+  // A duplicate was stored by an earlier run, in which its delivery may have failed.
   const hasFailedBefore = ledger.duplicate > 0 && outlet.hasFailedBefore === true
   if (hasFailedBefore) {
     report.note('Some deliveries of earlier runs to the same URLs have failed or expired')

@@ -48,7 +48,7 @@ async function outletOver(store: Store, parts: WebhookOutletParts): Promise<Outl
   const sourceId = sourceIdOf(target.destination)
   const begin = await store.ledger({ destinationId })
   const filter = { destinationId, states: ['failed', 'expired'] as const }
-  // The ledger also counts deliveries that have been purged since.
+  // Search the store too, because the ledger also counts deliveries that have been purged since.
   const hasFailedBefore =
     begin.failed + begin.expired > 0 && (await store.list({ filter, limit: 1 })).length > 0
   const pipeline = pipelineOver(store, parts)

@@ -48,7 +48,8 @@ type Target =
 
 /**
  * Finds the store or service that the options name. A service takes precedence over the store of the configuration. A
- * configured store in memory can only be reached through the configured service. `configuration` was read before.
+ * configured store in memory can only be reached through the configured service. Reads the configuration unless it is
+ * given.
  */
 export async function findTarget(
   values: TargetValues,

@@ -34,7 +34,7 @@ const namedKeys: ReadonlyMap<string, NamedKey> = new Map(
   ),
 )
 
-/** Parses keys that arrived at once. An escape at the end is the escape key, because a sequence arrives as a whole. */
+/** Parses keys that arrived together. An escape at the end is the escape key, because a sequence arrives as a whole. */
 export function keysOf(input: string): readonly Key[] {
   return (input.match(press) ?? []).map((text) => {
     const kind = namedKeys.get(text)

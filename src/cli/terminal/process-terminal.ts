@@ -57,7 +57,7 @@ export class ProcessTerminal {
     }
     this.#enter = enter
     this.#leave = leave
-    // A shell that brings a running job to the foreground sends it no signal.
+    // Poll, because a shell that brings a running job to the foreground sends it no signal.
     const looking = setInterval(() => isEntered || enter(), foregroundLookMs).unref()
     const onResize = (): void => listeners.resized()
     const close = (): void => {
@@ -67,7 +67,7 @@ export class ProcessTerminal {
       stderr.off('resize', onResize)
       process.off('SIGCONT', enter).off('exit', leave)
     }
-    // A closed terminal can be neither read nor restored, and the SIGHUP ends the process.
+    // Ignore that the terminal is closed: it can be neither read nor restored, and the SIGHUP ends the process.
     stdin.on('error', () => undefined)
     stderr.on('resize', onResize)
     process.on('SIGCONT', enter).on('exit', leave)

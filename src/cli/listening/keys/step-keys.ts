@@ -14,7 +14,7 @@ type KeysMode =
   | { readonly kind: 'number'; readonly digits: string; readonly purpose: 'pick' | 'compare' }
   | { readonly kind: 'ending' }
 
-/** The state of the keys of `listen`. */
+/** The state that the keys of `listen` depend on and change. */
 export interface KeysState {
   readonly mode: KeysMode
   readonly filter: Match | undefined
@@ -83,7 +83,7 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
   }
 }
 
-/** At least this many characters at once count as pasted, probably into the wrong window. */
+/** At least this many characters that arrive together count as pasted, probably into the wrong window. */
 const pastedMin = 8
 
 /** Handles keys that arrived together. `events` are the kept requests, oldest first. A pure function. */
