@@ -30,7 +30,7 @@ interface AttemptContext {
 type OpenRound = Pick<Round, 'delivery' | 'startedAtMs'> & { readonly results: EndpointResult[] }
 
 /**
- * Makes one round: sends a request through each gate at once; there must be at least one. Resolves once every
+ * Makes one round: sends a request through every gate, at least one, at the same time. Resolves once every
  * request has ended, including those that end after the settlement.
  */
 export function attempt(delivery: LeasedDelivery, context: AttemptContext): Promise<unknown> {

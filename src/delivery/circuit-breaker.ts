@@ -70,7 +70,7 @@ export interface SharedBreaker {
   readonly openMs: number
   /** How much longer than `openMs` this process waits, so that others can probe first. */
   readonly graceMs: number
-  /** The rank of the sending process. If two find the endpoint down at once, news from the lower rank counts. */
+  /** The rank of the sending process. If two find the endpoint down together, news from the lower rank counts. */
   readonly rank: number
 }
 

@@ -41,7 +41,7 @@ export class DestinationQueue {
   /** Deliveries in the lane `first` that went ahead of deliveries waiting in the store. */
   readonly #ahead = new Set<LeasedDelivery>()
   readonly #reserved: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
-  /** How many times in a row another lane went first, while a delivery was ready in this one. */
+  /** For each lane, how many times in a row another one went first although this one had a ready delivery. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** When the queue noticed that its concurrency is 0. */
   #withoutShareSinceMs: number | undefined
@@ -101,7 +101,6 @@ export class DestinationQueue {
     return this.#gates.includes(gate)
   }
 
-  /** Whether any delivery is ready to start. */
   get hasReady(): boolean {
     return lanes.some((lane) => this.#waiting[lane].length > 0)
   }
@@ -169,8 +168,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Removes and returns the ready deliveries that exceed the current room: other processes may send them before their
-   * turn would come here, or their leases expire.
+   * Removes and returns the ready deliveries that exceed the current room. Before their turn comes here, other
+   * processes could send them, or their leases could expire.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     return this.#letGo((lane) => {

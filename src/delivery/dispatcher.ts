@@ -219,7 +219,7 @@ export class Dispatcher {
     this.#timer?.cancel()
     this.#outage?.cut()
     await this.#run
-    // A claim in progress may still lease deliveries.
+    // Wait for the claim in progress, which may still lease deliveries.
     await this.#asking
     for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBack())
     await this.#rounds.ended()

@@ -17,7 +17,7 @@ export interface EndpointFault {
 const lookMs = 30_000
 /** If the endpoint accepts webhooks again, a fault is over after this time without a failure. */
 const quietMs = 60_000
-/** If it has accepted none, perhaps because none was sent, a fault is over after this time. */
+/** If the endpoint has accepted no webhook, perhaps because none was sent, a fault is over after this time. */
 const silentMs = 5 * 60_000
 /** Maximum number of reasons to count separately per endpoint; all others count as `other`. */
 const reasonsMax = 16

@@ -37,7 +37,6 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly settledAtMs: number | null
   /** Why it failed or expired; while it is pending, why its last round failed; null otherwise. */
   readonly reason: string | null
-  /** How many times it was retried manually. */
   readonly manualRetries: number
 }
 
@@ -134,7 +133,7 @@ export interface DeliveryLog {
   /** Reads one delivery with its text and its requests; undefined if there is none. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
-   * Makes matching deliveries that failed, expired, or wait for a retry due at once in the lane `manual`, with a new
+   * Makes matching deliveries that failed, expired or wait for a retry due: at once, in the lane `manual`, with a new
    * retry window and without holds. Skips those that ended or were first tried after `nowMs`, so that repeating a call
    * with the same `nowMs` never retries a delivery that has failed again.
    *

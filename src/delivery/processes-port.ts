@@ -7,7 +7,7 @@ export interface ProcessPlace {
   readonly processes: number
   /**
    * How long this process has been a member without a gap, plus {@link processGoneMs} if it was alone when it joined,
-   * because it had no requests of others to wait for.
+   * because then it had no other processes' requests to wait for.
    */
   readonly memberMs: number
 }
@@ -52,8 +52,8 @@ export const processGoneMs = 10_000
 export interface DeliveringProcesses {
   /**
    * Records that a process is alive, and returns its place at each destination, in any order. A process that stops
-   * naming a destination counts as gone there after {@link processGoneMs}; if it names it later, it joins anew, with
-   * the last rank.
+   * naming a destination counts as gone there after {@link processGoneMs}; if it names the destination later, it joins
+   * anew, with the last rank.
    */
   heartbeat(request: Heartbeat): Promise<readonly ProcessPlace[]>
   /** Removes a process at once; it must have no request in flight. Ignores an unknown process. */

@@ -2,7 +2,6 @@ import { limits } from '../model/index.ts'
 
 /** When a delivery is retried. */
 export interface RetryPolicy {
-  /** The wait before the first retry. */
   readonly firstDelayMs: number
   /** How many times longer each wait is than the one before. */
   readonly factor: number

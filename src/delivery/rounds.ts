@@ -91,15 +91,15 @@ export class Rounds {
     return Array.from(this.#ready, ({ queue }) => queue)
   }
 
-  /** Gives a destination with ready deliveries a turn, after all others that wait for theirs. */
+  /** Queues a destination with ready deliveries for a turn, behind all others that wait for one. */
   lineUp(destinationId: string): void {
     const target = this.#targets.get(destinationId)
     if (target?.queue.hasReady === true) this.#ready.add(target)
   }
 
   /**
-   * Starts deliveries of one destination, unless the limit was reached, so that others go first. If ready deliveries
-   * remain, the destination gets a turn.
+   * Starts deliveries of one destination. If the limit was reached, starts none, so that other destinations go first.
+   * If ready deliveries remain, queues the destination for a turn.
    */
   start(destinationId: string): void {
     const target = this.#targets.get(destinationId)
@@ -229,7 +229,7 @@ export class Rounds {
     return outcome
   }
 
-  /** Tells other processes how a breaker changed, and leaves the next probe to the one whose turn it is. */
+  /** Tells other processes how a breaker changed, and leaves the next probe to the process whose turn it is. */
   #share(change: BreakerChange, { gate, queue, error }: ChangedBreaker): void {
     const { peers } = this.#options
     const { id: destinationId } = queue.destination

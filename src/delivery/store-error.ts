@@ -1,6 +1,6 @@
 import { StoreUnusableError, type ErrorDetails } from '../model/index.ts'
 
-/** This process's clock and the store's server's differ too much. Nothing may be sent or deleted until they agree. */
+/** The clocks of this process and the store's server disagree. Until they agree, nothing may be sent or deleted. */
 export class ClocksDisagreeError extends StoreUnusableError {
   override readonly name: string = 'ClocksDisagreeError'
 

@@ -145,7 +145,7 @@ export interface AddRequest {
   /** An event is a duplicate if its messageId was already added at this time or later. */
   readonly seenSinceMs: number
   readonly events: readonly NewEvent[]
-  /** How many deliveries to lease and return at once. Each destination is listed at most once. */
+  /** How many of the new deliveries to lease and return immediately. Each destination is listed at most once. */
   readonly handOver: readonly Room[]
   /** The trace context of the request that brought the events, to store with each delivery. */
   readonly traceparent?: string | undefined
@@ -165,7 +165,7 @@ export interface NewLease extends Pick<Lease, 'id' | 'destinationId' | 'lease'> 
 export interface AddResult {
   /** The outcome of each event, in order. */
   readonly outcomes: readonly AddOutcome[]
-  /** The deliveries that were leased at once, in the order of the events. */
+  /** The deliveries that were leased immediately, in the order of the events. */
   readonly leased: readonly NewLease[]
   /** Deliveries that failed because the backlog of their destination is full. */
   readonly refused: readonly GivenUpDeliveries[]
