@@ -21,7 +21,7 @@ await build({
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
     codeSplitting: {
-      // Everything that these files import is loaded together. The other chunks follow from who imports them.
+      // Everything that these files import is loaded together. The bundler derives the other chunks from the imports.
       groups: [
         { name: 'start', test: /cli[\\/]index\.js$/ },
         { name: 'send', test: /cli[\\/](?:program|commands[\\/]send)\.js$/ },

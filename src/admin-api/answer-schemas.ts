@@ -137,7 +137,7 @@ function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   return z.object({ v: z.literal(1), kind: z.literal(kind), ...shape })
 }
 
-/** Schemas of the answers with the status 200. */
+/** The bodies of answers with the status 200. */
 export const answerSchemas = {
   deliveries: answer('deliveries', {
     deliveries: z.array(delivery.extend({ kind: z.literal('delivery') })),
@@ -188,8 +188,8 @@ export const answerSchemas = {
   regulation: answer('regulation', { ...regulation.shape, subjectIds: z.array(text) }),
 } satisfies Readonly<Record<string, z.ZodType>>
 
-/** The schema of every refusal. */
+/** The body of every other answer: a stable code, and a message for people. */
 export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })
 
-/** The name of the schema of an answer. */
+/** Names the schema of a route's answer in {@link answerSchemas}. */
 export type AnswerName = keyof typeof answerSchemas

@@ -13,7 +13,7 @@ import type { AdminApiOptions } from './ports.ts'
 /** An HTTP answer, with the record in its body if it has one. */
 export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
 
-/** Why a request is refused. */
+/** The stable `error.code` of an answer that refuses a request. */
 export type RefusalCode =
   | 'invalid_request'
   | 'invalid_json'
@@ -56,7 +56,7 @@ export interface Refusal {
   readonly headers?: Answer['headers']
 }
 
-/** Answers with a refusal. */
+/** Makes the JSON answer for a refusal. */
 export function refuse({ status, code, message, headers = {} }: Refusal): Answer {
   return json(status, { error: { code, message } }, headers)
 }
@@ -78,7 +78,7 @@ export function notFound(what: string, known: readonly string[]): Refusal {
   return { status: 404, code: 'not_found', message }
 }
 
-/** Refuses a request with an unknown id. */
+/** Answers 404 `not_found` for an unknown id. */
 export function unknownItem(what: string): Answer {
   return refuse({ status: 404, code: 'not_found', message: `There is no such ${what}` })
 }
@@ -116,7 +116,7 @@ export function refuseMethod(allowed: string): Answer {
   })
 }
 
-/** Headers of every answer. */
+/** Headers of every answer: no cache keeps it, and no browser guesses its type. */
 export const commonHeaders: Answer['headers'] = Object.freeze({
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -138,7 +138,7 @@ export function refusalOfFailure(error: unknown, log: Log): Refusal {
     : { status: 500, code: 'internal_error', message: 'The service failed to answer' }
 }
 
-/** Whether an error comes from the store. */
+/** Whether an error is `store_closed` or `store_unusable`. */
 export function isStoreError(error: unknown): boolean {
   return (
     error instanceof EvrouteError &&

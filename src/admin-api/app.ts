@@ -71,11 +71,11 @@ function foreignRequest(
   listenHost: string,
 ): Refusal | undefined {
   if (isLoopbackAddress(listenHost) && foreignSign(headers) === 'foreign_host') {
-    const message = 'Call the admin API by a loopback name or address, such as localhost'
+    const message = 'Use a loopback name or address for the admin API, such as localhost'
     return { status: 403, code: 'host_not_allowed', message }
   }
   if (!isForeignOrigin(headers, url)) return undefined
-  const message = 'The admin API takes no requests from web pages on a different origin'
+  const message = 'The admin API accepts no requests from web pages on a different origin'
   return { status: 403, code: 'origin_not_allowed', message }
 }
 

@@ -69,7 +69,7 @@ function reference(name: string): JsonObject {
 
 function jsonSchema(schema: z.ZodType): JsonObject {
   const json = z.toJSONSchema(schema, { io: 'input' })
-  // OpenAPI 3.1 sets the schema version for the whole document.
+  // OpenAPI 3.1 sets the schema version once, for the whole document.
   delete json.$schema
   return json as JsonObject
 }

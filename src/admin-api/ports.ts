@@ -28,14 +28,11 @@ import type { SourceFields } from './records.ts'
 export interface AdminApiOptions {
   readonly access: AdminAccess
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
-  /** Reads the ledger of the store. */
   readonly ledger: () => Promise<DeliveryLedger>
-  /** Reads the status of every destination. */
   readonly destinations: () => Promise<readonly DestinationState[]>
   /** Reads the backlogs of destinations that are not configured. */
   readonly orphanedBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
-  /** Returns the status of every source. */
   readonly sources: () => SourcesState
   /** Replays archived events. The signal ends the replay when the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
@@ -92,7 +89,7 @@ export interface DestinationActions {
   sendTest(id: string): Promise<string | null | undefined>
 }
 
-/** The status of a configured destination. */
+/** A configured destination with the counts of its deliveries and the state of its endpoints. */
 export interface DestinationState {
   readonly id: string
   /** If false, nothing is sent to it. */
@@ -107,7 +104,7 @@ export interface DestinationState {
   >
 }
 
-/** The status of an endpoint. */
+/** An endpoint's circuit breaker, and the failures that are not retried. */
 export interface EndpointState {
   readonly url: string
   readonly breaker: BreakerState
@@ -130,7 +127,7 @@ export interface ReplayRequest extends Pick<DeliveryFilter, 'types' | 'sinceMs' 
   readonly eventNames?: readonly string[] | undefined
 }
 
-/** The counts of a replay. */
+/** What a replay read from archives, and the deliveries that it added. */
 export interface ReplayCounts {
   /** Archived events that met the conditions. */
   readonly events: number
@@ -139,7 +136,7 @@ export interface ReplayCounts {
   readonly unreadable: number
 }
 
-/** The outcome of a replay. */
+/** How a replay ended, or why it did not start. */
 export type ReplayOutcome =
   | ({ readonly kind: 'replayed' } & ReplayCounts)
   /** Ended early, because the service is closing or the client has left. */
@@ -187,10 +184,10 @@ export interface AudienceSyncRequest extends Omit<AudienceRemoveRequest, 'key'> 
   readonly columns: MemberColumns
 }
 
-/** The outcome of a sync. */
+/** How a sync ended, or why it did not start. */
 export type AudienceSyncOutcome = SyncOutcome | AudienceRefusal
 
-/** The outcome of the removal of an audience. */
+/** How a removal ended, or why it did not start. */
 export type AudienceRemoveOutcome = RemovalOutcome | AudienceRefusal
 
 /** Why a sync or a removal did not start. */

@@ -81,7 +81,7 @@ function lossProblems(
   const lost = losses.of(id)
   if (lost === undefined) return []
   const { reasons, sinceMs } = lost
-  // Some may have been retried since then.
+  // Some may have been retried since then, so show at most as many as are still failed or expired.
   const deliveries = Math.min(lost.deliveries, ledger.failed + ledger.expired)
   // A lasting fault of an endpoint is already listed as a problem of its own.
   const faults = new Set(endpoints.flatMap((each) => each.faults.map(({ reason }) => reason)))

@@ -17,7 +17,6 @@ export interface RequestReader<Value> {
 
 /** Makes the message about a wrong value say what is accepted. {@link requestReader} adds the given value. */
 export function accepts(accepted: string): {
-  /** Returns the message. */
   readonly error: () => string
 } {
   return { error: () => accepted }
@@ -36,13 +35,13 @@ export function fields<Shape extends z.core.$ZodLooseShape>(
   })
 }
 
-/** A string. */
+/** One string; a parameter that occurs twice is refused. */
 export const text: z.ZodString = z.string(accepts('a single string'))
 
 /** The value `true`. */
 export const yes: z.ZodLiteral<true> = z.literal(true, accepts('true, or left out'))
 
-/** Makes the schema of one of several names. */
+/** Makes the schema of a name that must be in a list. */
 export function oneOf<Name extends string>(names: readonly Name[]): z.ZodType<Name> {
   return z.enum(names, accepts(`one of ${names.join(', ')}`))
 }
@@ -112,10 +111,10 @@ export function parsed<Value>(
 }
 
 /**
- * Makes a reader of requests.
+ * Pairs a schema with a function that checks and converts a request.
  *
  * @param valueOf - converts the fields of a request
- * @param refusalOf - refuses fields that are valid one by one, but not together
+ * @param refusalOf - refuses combinations of fields that are valid individually
  */
 export function requestReader<Written, Value>(
   schema: z.ZodType<Written>,
@@ -152,7 +151,7 @@ function shownValue(value: unknown): string {
   return shortText(JSON.stringify(value))
 }
 
-/** Refuses a request because of its content. */
+/** Makes a refusal with the status 400. */
 export function invalid(message: string, code: Refusal['code'] = 'invalid_request'): Refusal {
   return { status: 400, code, message }
 }

@@ -41,7 +41,7 @@ export interface EndpointFields extends Pick<EndpointState, 'url' | 'breaker' | 
   }[]
 }
 
-/** The configured sources. */
+/** The configured sources, and the URL that they send to. */
 export interface SourcesRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'sources'
   /** The URL that the sources send to. */

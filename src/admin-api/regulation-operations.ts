@@ -5,7 +5,7 @@ import type { AdminApiOptions } from './ports.ts'
 import type { RegulationsRecord } from './records.ts'
 import { regulationBytesMax, regulationReader, regulationsReader } from './regulation-requests.ts'
 
-/** Returns the operations on deletion requests. */
+/** Returns the operations that list, show and create deletion requests. */
 export function regulationOperations({
   regulations,
 }: Pick<AdminApiOptions, 'regulations'>): readonly ApiOperation[] {

@@ -40,7 +40,7 @@ export const regulationReader: RequestReader<RegulationRequest> = requestReader(
   }),
 )
 
-/** Reads the query of a list of regulations. */
+/** Reads the query for a list of regulations. */
 export const regulationsReader: RequestReader<RegulationsRequest> = requestReader(
   fields({ limit: pageLimit, before: text.optional() }),
   ({ limit, before }) => ({ limit, beforeId: before }),

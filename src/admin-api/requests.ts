@@ -74,7 +74,7 @@ function filterOf(written: WrittenFilter, nowMs: number): DeliveryFilter {
   }
 }
 
-/** Reads the query of a list of deliveries. `reveal` shows the whole URLs of endpoints. */
+/** Reads the query for a list of deliveries. `reveal` shows the whole URLs of endpoints. */
 export const listReader: RequestReader<ListRequest & { readonly reveal: boolean }> = requestReader(
   fields({
     ...filterFields(['pending', 'delivered', 'failed', 'expired']),

@@ -66,7 +66,7 @@ function refuseOrEnd(refusal: Refusal, answer: LineAnswer, response: ServerRespo
 function refusalOf(error: unknown, log: Log): Refusal {
   if (error instanceof UploadError) return slowUpload(error)
   if (!(error instanceof EvrouteError) || isStoreError(error)) return refusalOfFailure(error, log)
-  // The error describes what is wrong with the request.
+  // The message can be shown, because it describes what is wrong with the request.
   const { message, hint } = error
   return {
     status: 400,

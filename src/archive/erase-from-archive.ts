@@ -18,7 +18,7 @@ export interface ArchiveErasureRequest {
   readonly signal: AbortSignal
 }
 
-/** The result of an erasure from an archive. */
+/** What an erasure changed in an archive, and the files with problems. */
 export interface ErasedFromArchive {
   /** Number of erased events. */
   readonly events: number

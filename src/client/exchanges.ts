@@ -11,7 +11,8 @@ interface ExchangeEnd {
 
 /**
  * Hands batches to a transport, and gives up all exchanges on `abort()`. Up to 100 exchanges reuse a signal, because
- * creating one takes about 10 µs on Node 20. With more, objects that a transport derives from it would pile up.
+ * creating one takes about 10 µs on Node 20. With more exchanges, objects that a transport derives from the signal
+ * would pile up.
  */
 export class Exchanges {
   readonly #transport: Transport

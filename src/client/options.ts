@@ -137,7 +137,7 @@ function checkDisabled(disabled: unknown): boolean {
   if (typeof disabled === 'boolean') return disabled
   throw new SettingError(
     'disabled',
-    `Cannot use disabled ${String(disabled)}: it must be true or false`,
+    `Cannot use ${String(disabled)} as "disabled": it must be true or false`,
   )
 }
 

@@ -79,7 +79,7 @@ function complete(
   // Other clients send the time as `originalTimestamp`, so imported rows may use this name.
   const timestamp = draft.timestamp ?? draft['originalTimestamp'] ?? ''
   if (timestamp === '') draft.timestamp = formatTimestamp(clock.nowMs())
-  // The `sentAt` of an imported row belongs to an earlier request.
+  // Drop the `sentAt` of an imported row, because it belongs to an earlier request.
   draft.sentAt = undefined
   // Refuse an unreadable time here, because intake would replace it with the current time.
   if (timestamp !== '' && parseTimestamp(timestamp) === undefined) {

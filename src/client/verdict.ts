@@ -8,7 +8,7 @@ const finalServerErrors = new Set([501, 505])
 const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
 /** How an HTML document begins. */
 const webPage = /^\s*<(?:!doctype html|html)\b/i
-/** Maximum number of characters of an endpoint's text that a message quotes. */
+/** Maximum number of characters that a message quotes from an endpoint's text. */
 const textLengthMax = 300
 
 /**

@@ -53,7 +53,6 @@ export interface HandlerReport {
 export interface PreparedHandlerCheck {
   /** The cases, in the order of sending. */
   readonly cases: readonly CheckCase[]
-  /** Sends the cases. */
   readonly run: () => Promise<HandlerReport>
 }
 

@@ -93,7 +93,7 @@ export function takesForged(about: string): MistakeText {
   ]
 }
 
-/** Mistakes in computing the signature, by the case that the handler accepts; `unknown` if it accepts none. */
+/** Mistakes in computing the signature, by the case id that the handler accepts; `unknown` if it accepts none. */
 export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknown: MistakeText } = {
   'empty-secret': ['wrong_secret', 'Its secret is empty.', missingSecretFix],
   'undefined-secret': ['wrong_secret', 'Its secret is the text "undefined".', missingSecretFix],
@@ -180,7 +180,7 @@ export const bodyTexts = {
   charset: [
     'charset',
     'It decodes the body in a different charset before it verifies the signature.',
-    `Do not decode the body before, or only as UTF-8. ${rawFix}`,
+    `Do not decode the body before that, or decode it only as UTF-8. ${rawFix}`,
   ],
 } satisfies Record<string, MistakeText>
 

@@ -18,7 +18,7 @@ export interface SampleWebhook {
   readonly context?: JsonObject | undefined
 }
 
-/** The user of all webhooks of a check. */
+/** The user in all webhooks of a check. */
 export const sampleUserId = 'u_sample'
 
 /** The page in the samples. Its slashes reveal the encoder of a handler that serialises the body again. */
@@ -36,6 +36,6 @@ export function webhookText({ type, messageId, nowMs, context }: SampleWebhook):
     timestamp: new Date(nowMs).toISOString(),
     context: { ...own, library, page: pageContext, ...context },
   }
-  // A sample has exactly the fields of an accepted call.
+  // The cast is safe: a sample has exactly the fields of an accepted call.
   return buildWebhookBody(event as unknown as AnalyticsEvent, 'spec')
 }

@@ -36,7 +36,7 @@ export const defaultConnectionLimits = Object.freeze({
   // Twice Node's limit, because browsers send all cookies of a site in the headers, and tracking pixels send a whole
   // call in the URL.
   headersBytesMax: 32 * 1024,
-  /** A client on its own gets at most half of them. */
+  /** Maximum open connections. A client on its own gets at most half of them. */
   connectionsMax: 10_000,
   /** How long a client may take to read an answer that exceeds the system's buffers. */
   answerReadTimeoutMs: 10_000,

@@ -7,7 +7,7 @@ export interface BodyLimits {
   readonly bytesMax: number
   /** A virtual clock stands still while the body is read. */
   readonly clock: Clock
-  /** A slower body is given up before its deadline; no minimum by default. */
+  /** Minimum pace; a slower body is abandoned before its deadline. No minimum by default. */
   readonly pace?: Consumption['pace']
 }
 
@@ -33,7 +33,7 @@ export type SharedBodyReading = BodyReading | { readonly kind: 'no_room'; readon
 /** How long a body may take to arrive. */
 export const bodyDeadlineMs = 30_000
 
-/** The minimum pace of bodies that share a budget. Slower ones hold memory, so they are given up. */
+/** The minimum pace of bodies that share a budget. Slower ones are abandoned, because they hold memory. */
 export const bodyPace: Consumption['pace'] & object = Object.freeze({
   everyMs: 5_000,
   bytesMin: 5 * 1_024,
@@ -160,7 +160,7 @@ export interface Consumption {
 /**
  * Reads a request's body. Never rejects.
  *
- * @returns `ended`: read completely; `stopped`: given up because of `take`, the timeout or the pace; `cut_off`: the
+ * @returns `ended`: read completely; `stopped`: abandoned because of `take`, the timeout or the pace; `cut_off`: the
  *   connection closed before the end
  */
 export function consume(

@@ -4,7 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(Buffer.from(token))
   return (authorization = '') => {
-    // Node decodes headers as Latin-1.
+    // Node decodes headers as Latin-1, so encode the token back to its bytes.
     const [, given = ''] = /^Bearer +(.+)$/i.exec(authorization) ?? []
     return timingSafeEqual(digest(Buffer.from(given, 'latin1')), expected)
   }

@@ -27,7 +27,7 @@ export function parseRecords(
     const records = isUtf8(together) ? cellsOf(together, delimiter) : []
     if (records.length === ranges.length) return records.map((cells) => ({ kind: 'cells', cells }))
   } catch {
-    // One of the records is invalid.
+    // One of the records is invalid, so parse them one by one.
   }
   return ranges.map(({ start, end }) => parseRecord(text.subarray(start, end), delimiter))
 }

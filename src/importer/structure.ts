@@ -28,7 +28,6 @@ export class StructureScanner {
     return this.#line
   }
 
-  /** Whether the scanner is within a string. */
   get inString(): boolean {
     return this.#inString
   }

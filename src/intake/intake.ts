@@ -64,7 +64,7 @@ type Draft<Result> = { -readonly [Field in keyof Result]: Result[Field] }
 type PlannedCall = Draft<IntakeResult & { readonly kind: 'accepted' }>
 type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 
-/** Accepts calls: checks, normalises and routes them, builds the bodies, and stores a batch at once. */
+/** Accepts calls: checks, normalises and routes them, builds the bodies, and stores each batch as a whole. */
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]

@@ -24,7 +24,7 @@ export interface Arrival {
   readonly sentAtMs?: number | null
 }
 
-/** A normalised call. */
+/** The event that a call became. */
 export interface Normalised {
   readonly event: AnalyticsEvent
   /** Whether the call's timestamp is unreadable, so that the event has the time of arrival instead. */
@@ -77,7 +77,7 @@ function instantOf(
   return { atMs: arrival.receivedAtMs, unreadable: given !== null }
 }
 
-/** How long after it was sent a call may seem to have happened, because senders round the two times differently. */
+/** A call's timestamp may be this much later than its `sentAt`, because senders round the two times differently. */
 const roundingMs = 60_000
 
 /**

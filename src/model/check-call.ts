@@ -40,7 +40,7 @@ const objectFields = ['context', 'integrations', 'properties', 'traits'] as cons
 const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
 const textFields = ['event', 'name', 'category'] as const
 
-/** Maximum number of characters of an unknown type that a message quotes. */
+/** Maximum number of characters that a message quotes from an unknown type. */
 const shownTypeLengthMax = 60
 
 /** Checks a parsed value. Never throws. Null and an empty id count as absent. Ids may be numbers up to 2^53. */

@@ -150,7 +150,7 @@ export class ProcessShares implements Peers {
     try {
       await processes.leave({ processId: this.#processId })
     } catch (error) {
-      // Without heartbeats, other processes notice a little later that this one is gone.
+      // Only debug, because other processes also notice the missing heartbeats, a little later.
       runtime.log.debug('cannot announce that this process is stopping', {
         error: messageOf(error),
       })

@@ -1,6 +1,6 @@
 import { messageOf, systemCode } from '../model/index.ts'
 
-/** Where the values of references come from. */
+/** The environment variables and files that `env:NAME` and `@path` read. */
 export interface ReferenceSources {
   /** The environment variables; undefined if there is no environment. */
   readonly env: Readonly<Record<string, string | undefined>> | undefined

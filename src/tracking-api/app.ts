@@ -81,7 +81,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
 /** Answers every request with 503, for a service that only delivers. Clients then retry their calls. */
 export function closedTrackingPort(clock: Clock): RequestListener {
   const answer = refusalAnswer(
-    refuse('store_unavailable', 'This process only delivers: post to one that accepts calls'),
+    refuse('store_unavailable', 'This process only delivers: send calls to one that accepts them'),
   )
   return (_request, response) => void sendLingering(response, answer, clock)
 }

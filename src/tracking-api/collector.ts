@@ -162,7 +162,7 @@ export class Collector {
   }
 }
 
-/** Rejects if the store has not answered in time. If it stores the events later, their next copies are duplicates. */
+/** Rejects if the store has not answered in time. If the store still adds the events, later copies are duplicates. */
 function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> {
   const release = clock.hold()
   return new Promise((resolve, reject) => {

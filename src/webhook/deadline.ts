@@ -14,7 +14,6 @@ export class Deadline {
     })
   }
 
-  /** Whether the deadline has passed. */
   get isOver(): boolean {
     return this.#isOver
   }

@@ -58,7 +58,7 @@ export class BreakerBoard {
     return this.#endpoints.get(destinationId)?.get(url)?.name
   }
 
-  /** Whether the breakers of all endpoints of a destination are open. */
+  /** Whether the breakers of all of a destination's endpoints are open. */
   areAllOpen(destinationId: string): boolean {
     const entries = [...(this.#endpoints.get(destinationId)?.values() ?? [])]
     return entries.length > 0 && entries.every(({ change }) => change?.state === 'open')

@@ -16,7 +16,7 @@ const keptMax = 20
 const messageIdLengthMax = 200
 const messageLengthMax = 500
 
-/** Outcomes of the calls of a source since this process started. */
+/** Outcomes of a source's calls since this process started. */
 export interface SourceCounts {
   readonly accepted: Record<AddOutcome, number>
   readonly rejected: Partial<Record<RejectionCode, number>>
