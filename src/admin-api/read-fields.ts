@@ -76,7 +76,7 @@ export function texts(countMax: number): z.ZodType<readonly string[]> {
     })
 }
 
-/** Makes the schema of a whole number in a query, where it is a string. */
+/** Makes the schema of a whole number that a query contains as a string. */
 export function numeral(
   min: number,
   max: number,

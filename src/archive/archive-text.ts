@@ -6,7 +6,7 @@ import { readArchivedRow, rowBytesMax } from './archived-row.ts'
  * A piece of the text in an archive file. Together, the pieces are all the text that can be decompressed.
  *
  * - `event`: a line with an event
- * - `unreadable`: a line without one that isn't blank, or the beginning of a line that is too long
+ * - `unreadable`: a line that is neither an event nor blank, or the beginning of a line that is too long
  * - `other`: a blank line, the rest of a line that is too long, or a line that damage cuts off
  */
 export type TextPiece = { readonly bytes: Buffer } & (

@@ -39,9 +39,9 @@ interface Erasing extends ArchiveErasureRequest {
 
 /**
  * Writes every accepted event to files: gzipped NDJSON in `<directory>/<source>/<day>/`, one file per source, day and
- * run of the service. A run never appends to a file of an earlier run, so that a part that a crash left half-written
- * is at the end of its file, where it hides no later rows. After an erasure has changed the current file, the run
- * continues in a new one.
+ * run of the service. A run never appends to an earlier run's file, so a part that a crash left half-written stays at
+ * the end of its file, where it hides no later rows. After an erasure has changed the current file, the run continues
+ * in a new one.
  */
 export class Archive {
   readonly #directory: string

@@ -67,7 +67,7 @@ export function isAboutUsers(
 
 /**
  * Erases events of a source from all of its files, and leaves files without matching events unchanged. Removes files
- * that become empty, days' folders without files, and temporary files of interrupted erasures. If a file can't be read
+ * that become empty, empty folders of days, and temporary files of interrupted erasures. If a file can't be read
  * or written, continues with the others. Run one erasure of an archive at a time.
  *
  * @throws the signal's reason after an abort

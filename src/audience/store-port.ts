@@ -110,7 +110,7 @@ export interface AudienceReader {
  * `first`; the caller wakes the dispatcher.
  *
  * Every member that enters gets a call. Members with the same userId are one user, and so are members without a userId
- * but with the same anonymousId. A user leaves with the last of these members, and only that one gets a call.
+ * but with the same anonymousId. A user leaves with the last of these members, and only that member gets a call.
  * Suppressed users get no calls.
  */
 export interface AudienceStore extends AudienceReader {

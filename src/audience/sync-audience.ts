@@ -30,9 +30,9 @@ export type SyncOutcome =
   | { readonly kind: 'taken'; readonly audience: Audience }
 
 /**
- * Replaces the members of an audience with those in a list, and sends an identify call for each one that changes. Uses
- * constant memory. Throws SettingError if the list lacks the named columns: for CSV, before anything is stored; for
- * JSON, at the end of the list, before any member leaves.
+ * Replaces the members of an audience with those in a list, and sends an identify call for each member that changes.
+ * Uses constant memory. Throws SettingError if the list lacks the named columns: for CSV, before anything is stored;
+ * for JSON, at the end of the list, before any member leaves.
  */
 export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
   const { store, audience, listener, runtime } = options

@@ -133,7 +133,7 @@ export class DestinationQueue {
 
   /**
    * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits for the
-   * store, or `readyMin` if that is more; but no more than the pace lets start in a second, and only one while only a
+   * store, or `readyMin` if that is more. Never more than the pace lets start in a second, and only one while only a
    * manual retry may start, as a probe.
    */
   #readyMax(lane: Lane, nowMs: number): number {

@@ -84,8 +84,8 @@ export interface RegulationStore extends RegulationReader {
    */
   create(request: CreateRegulationRequest): Promise<void>
   /**
-   * Takes one step in erasing a regulation's users from the store: all events from its sources with one of these users
-   * as userId, or as previousId in an alias, that were accepted before it.
+   * Takes one step in erasing a regulation's users from the store: all events from its sources that were accepted
+   * before the regulation and have one of these users as userId, or as previousId in an alias.
    *
    * - Pending deliveries become `failed` with the reason `erased`; leased ones only after their lease ends, because a
    *   request in flight can't be recalled.
@@ -140,6 +140,6 @@ export interface SharedRegulations {
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
-  /** Makes regulations no longer wait for a lost archive, and record that as a problem. False for an unknown name. */
+  /** Ends the wait of regulations for a lost archive, and notes that as their problem. False for an unknown name. */
   release(request: { readonly name: string }): Promise<boolean>
 }

@@ -207,7 +207,7 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Yields the bytes. If reading fails, aborts `failure` with the error, because the request fails with another one. */
+/** Yields the bytes. If reading fails, aborts `failure` with that error, because the request's own error hides it. */
 async function* noting(
   bytes: AsyncIterable<Uint8Array>,
   failure: AbortController,

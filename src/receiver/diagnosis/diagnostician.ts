@@ -55,9 +55,9 @@ interface Cause {
 }
 
 /**
- * Finds the mistake that explains a wrong signature. A search computes about 200 HMACs over 16 MB at most, and there are
- * at most 20 searches a second, so that a receiver survives a flood of wrong signatures. Before a search, the mistake
- * that was found last is tried.
+ * Finds the mistake that explains a wrong signature. A search computes about 200 HMACs over 16 MB at most, and there
+ * are at most 20 searches a second, so that a receiver survives a flood of wrong signatures. Before a search, tries the
+ * mistake that it found last.
  */
 export class Diagnostician {
   readonly #key: Buffer

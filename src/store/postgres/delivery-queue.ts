@@ -106,7 +106,7 @@ export class DeliveryQueue {
     return this.#leases.own()
   }
 
-  /** Leases due deliveries. */
+  /** Leases the deliveries in each share that became due earliest. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     if (shares.length === 0) return []
     const lease = this.#leases.begin(nowMs)

@@ -38,8 +38,8 @@ export function keyDigest(text: string): string {
  * Waits for transactions that are adding events, and blocks new ones until this transaction ends. They then see
  * its changes.
  *
- * Adds queue behind a waiting lock. So it waits one second at a time, and lets adds pass in between: otherwise, a
- * process suspended during an add would make the adds of all others fail.
+ * Adds queue behind a lock that waits. So the lock waits one second at a time, and lets adds pass in between:
+ * otherwise, a process suspended during an add would make the adds of all others fail.
  */
 export function awaitEvents(): Script<void> {
   return run(raw(closeGate))

@@ -46,8 +46,8 @@ interface Payload {
  * Tells other processes about lanes with deliveries to claim and about circuit breakers, and receives their
  * notifications. A process that misses one finds the deliveries when it next polls all destinations.
  *
- * PostgreSQL commits transactions that notify one at a time. So each notification has its own transaction, and
- * transactions that write don't wait for one another.
+ * PostgreSQL commits only one transaction with a notification at a time. So each notification has its own transaction,
+ * and transactions that write don't wait for one another.
  */
 export class Notifications {
   /** Called with news of other processes' circuit breakers. */

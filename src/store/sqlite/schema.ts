@@ -22,8 +22,8 @@ export interface UpgradeOptions {
 /**
  * Creates the tables in an empty file, and upgrades those of an older version.
  *
- * @throws EvrouteError `store_unusable` if the file belongs to another program, if a newer version or one that
- * is too old made it, or if there is no room for the upgrade
+ * @throws EvrouteError `store_unusable` if the file belongs to another program or to a version that is newer or
+ * too old to upgrade, or if there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
   if (isNew(database)) {
