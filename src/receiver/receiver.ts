@@ -201,7 +201,7 @@ export class Receiver implements AsyncDisposable {
    *
    * Resolves as soon as the expectation is decided. Without a maximum count, it is met as soon as enough webhooks have
    * arrived. With a maximum, as in `x3` and `never`, it can only be met when its time is up, because until then one
-   * more webhook can arrive. The time is 5 s on the receiver's clock unless `timeoutMs` or `within` says otherwise.
+   * more webhook can arrive. The time is 4 s on the receiver's clock unless `timeoutMs` or `within` says otherwise.
    * When the time is up, waits for requests that are {@link underWay}: they arrived in time, so they count.
    *
    * @returns the counted events that are still kept, oldest first

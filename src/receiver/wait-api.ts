@@ -20,7 +20,7 @@ import type { ReceivedEvent } from './received-event.ts'
  * The HTTP API of a receiver for programs in other languages. `inspector/` handles all other paths.
  *
  * - `GET /_evroute/wait?match=<match or expectation>&after=<seq>&timeout=10s` waits until the expectation is decided,
- *   for 5 s by default. If it is met, answers 200 with the `expectation` and the record of the last counted event, if
+ *   for 4 s by default. If it is met, answers 200 with the `expectation` and the record of the last counted event, if
  *   there is one. When the time is up, answers 408 `expectation_unmet` with the `nearest` event and its `difference`. As
  *   soon as too many events have arrived, answers 409 with the `surplus` event
  * - `GET /_evroute/events?match=<match>&after=<seq>`: the records of the kept events, as NDJSON
