@@ -6,7 +6,7 @@ import type { ListedRegulationFields } from '../privacy/index.ts'
 import type { Problem } from './problems.ts'
 import type { DestinationState, EndpointState } from './ports.ts'
 
-/** A page of deliveries. */
+/** A page of deliveries, with the cursor of the next one. */
 export interface DeliveriesRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'deliveries'
   /** The newest first. */
@@ -21,7 +21,7 @@ export interface DestinationsRecord extends Readonly<Record<string, unknown>> {
   readonly destinations: readonly DestinationFields[]
 }
 
-/** A destination and its state. */
+/** A destination with its sources, endpoints and counts. */
 export interface DestinationFields
   extends Pick<DestinationState, 'id' | 'enabled'>, Readonly<DestinationState['ledger']> {
   readonly sources: readonly string[]

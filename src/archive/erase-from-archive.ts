@@ -39,7 +39,7 @@ interface ArchiveWriter {
   betweenWrites(task: () => Promise<void>): Promise<void>
 }
 
-/** An erasure, and the archive. */
+/** Which events to erase, and from which archive. */
 export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   readonly directory: string
   /** None by default. */

@@ -38,7 +38,7 @@ export class CommandOption<Value> {
     return new CommandOption(this.option.default(otherwise), otherwise)
   }
 
-  /** Makes the option mandatory. */
+  /** Makes the option mandatory, so that its value is never undefined. */
   required(): CommandOption<NonNullable<Value>> {
     this.option.makeOptionMandatory()
     return this as CommandOption<NonNullable<Value>>

@@ -103,7 +103,7 @@ export interface PurgeRequest {
   readonly rowsMax: number
 }
 
-/** The result of a purge. */
+/** What a purge deleted and expired. */
 export interface PurgeResult {
   /** Number of rows that were deleted or expired; 0 once nothing is left to purge. */
   readonly rows: number

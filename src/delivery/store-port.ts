@@ -30,7 +30,7 @@ export interface NewEvent {
   readonly deliveries: readonly NewDelivery[]
 }
 
-/** The outcome of adding an event. */
+/** What became of an added event. Only a `routed` one has deliveries. */
 export type AddOutcome = 'routed' | 'filtered' | 'duplicate' | 'suppressed'
 
 /** A hold: an endpoint gets no requests for one delivery. */

@@ -51,7 +51,7 @@ export interface AcceptedEvent extends EventPlan {
 
 type RejectedCall = { readonly kind: 'rejected'; readonly index: number } & Rejection
 
-/** The result for one call. */
+/** What became of one call: an event with its routing, or a rejection. */
 export type IntakeResult =
   ({ readonly kind: 'accepted'; readonly index: number } & AcceptedEvent) | RejectedCall
 

@@ -20,7 +20,7 @@ const otherNames: ReadonlyMap<string, FieldName> = new Map([
 
 const otherRoots: ReadonlyMap<string, string> = new Map([['props', 'properties']])
 
-/** The names that are accepted before a colon, in words. */
+/** The names that are accepted before a colon, for messages. */
 export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, larger, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
 
 /** Reads the keys of a field. If no colon follows, the text was a word instead. */

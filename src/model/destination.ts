@@ -17,7 +17,7 @@ export interface TlsPaths {
   readonly ca?: string | undefined
 }
 
-/** One URL of a destination. */
+/** A URL of a destination, and how to send to it. */
 export interface Endpoint {
   /** The full URL, http or https. */
   readonly url: string

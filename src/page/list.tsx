@@ -131,7 +131,7 @@ function useScroll(
   }
 }
 
-/** The number of requests in the list, and without the filter. */
+/** Says how many requests are in the list, and how many without the filter. */
 function requestsText({ filter, onlyFailed, all }: Session, shown: number): string {
   const isPart = filter.value !== '' || onlyFailed.value
   return isPart

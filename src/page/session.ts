@@ -320,7 +320,6 @@ export class Session {
     }
   }
 
-  /** Shows a notice. */
   tell(text: string, offer?: Notice['offer']): void {
     this.notice.value = { text, isProblem: false, offer }
   }

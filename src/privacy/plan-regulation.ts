@@ -13,7 +13,7 @@ import type { NewRegulation } from './regulation.ts'
 /** Maximum number of distinct users in a regulation. */
 export const regulationUsersMax = 5_000
 
-/** A request for a regulation. */
+/** The type, users and sources of a new regulation. Null stands for all sources. */
 export interface RegulationRequest {
   readonly type: RegulationType
   /** Duplicates count once. */

@@ -40,7 +40,7 @@ export interface NotificationStream {
   readonly expired: number
 }
 
-/** A stored regulation. */
+/** A stored regulation, and how far it has got. */
 export interface Regulation extends NewRegulation {
   /** When it was stored, in milliseconds since 1970. */
   readonly createdAtMs: number

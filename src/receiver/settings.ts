@@ -16,7 +16,7 @@ import {
 import type { NamedSecret } from './diagnosis/index.ts'
 import { checkForwarding, type ForwardTarget } from './forward.ts'
 
-/** Options for a receiver. */
+/** How a receiver listens, verifies, answers and forwards. Every option has a default. */
 export interface ReceiverOptions {
   /** The address to bind; default `127.0.0.1`, which only this machine can reach. */
   readonly host?: string | undefined

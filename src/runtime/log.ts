@@ -7,7 +7,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 /** Writes one line of the log. */
 export type LogLine = (message: string, fields?: LogFields) => void
 
-/** The log of the process. */
+/** A log with a method for each level. */
 export interface Log {
   /** Details for troubleshooting. */
   readonly debug: LogLine

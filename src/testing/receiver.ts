@@ -1,7 +1,7 @@
 import { checkOptionNames, EvrouteError } from '../model/index.ts'
 import { Receiver, type ExpectOptions, type ReceiverOptions } from '../receiver/index.ts'
 
-/** A running receiver. */
+/** A running receiver, which also closes at the end of an `await using` block. */
 export interface TestReceiver
   extends AsyncDisposable, Pick<Receiver, 'events' | 'expect' | 'respond' | 'close'> {
   /** The URL for webhooks. Any path below it works too. */

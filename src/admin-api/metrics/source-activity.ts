@@ -2,7 +2,7 @@ import type { AddOutcome } from '../../delivery/index.ts'
 import type { RejectionCode } from '../../model/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 
-/** A rejected call of a source. */
+/** A rejected call, without its content. */
 export interface LatestRejected {
   readonly atMs: number
   /** At most 200 characters; null if the call has no messageId. */

@@ -29,7 +29,7 @@ export async function queueStates(
   )
 }
 
-/** The figures of a store that metrics report. */
+/** What metrics report about a store: its backlogs and row counts. */
 export interface StoreFigures {
   readonly queues: readonly QueueState[]
   /** Row counts of the tables; empty if the store has none. */

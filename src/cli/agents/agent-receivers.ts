@@ -13,7 +13,7 @@ export const waitSecondsMax = 50
 /** Maximum number of events in one result. */
 export const eventsMax = 50
 
-/** The receivers that an agent started. */
+/** The receivers that an agent started, by the names that it got for them. */
 export class AgentReceivers {
   readonly #io: Io
   readonly #receivers = new Map<string, Receiver>()
@@ -50,7 +50,7 @@ export class AgentReceivers {
     return { stopped: name }
   }
 
-  /** Waits for a webhook that a receiver gets. */
+  /** Waits until an expectation is decided, and returns its webhooks, or the one that came closest. */
   async wait(request: WaitRequest, signal: AbortSignal): Promise<object> {
     const { receiver, match, after, timeoutSeconds } = request
     const options = { after, timeoutMs: timeoutSeconds * 1_000, signal }

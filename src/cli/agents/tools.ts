@@ -6,7 +6,7 @@ import type { TargetValues } from '../flags.ts'
 import { eventsMax, receiversMax, waitSecondsMax, type AgentReceivers } from './agent-receivers.ts'
 import { flagsOf, type RunForAgent } from './run-command.ts'
 
-/** The dependencies of the tools. */
+/** What the tools use: receivers, evroute commands, and a store or service. */
 export interface Workbench {
   readonly receivers: AgentReceivers
   readonly run: RunForAgent

@@ -89,7 +89,7 @@ function recordOutput(writer: DataWriter) {
   }
 }
 
-/** Lists the cases of a check. */
+/** Prints the cases that a check would send, and sends nothing. */
 export async function listCases({ types, only, json }: CheckValues, io: Io): Promise<ExitCode> {
   const cases = checkCases({ types, only, secret: 'not used', id: 'list', nowMs: 0 })
   const lines = cases.map(({ id, expected, type, about }) =>

@@ -99,7 +99,7 @@ export interface TableView extends TextTableView {
   readonly waitOf: WaitOf
 }
 
-/** The style of each state. */
+/** How tables and reports colour each state. */
 export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
   pending: 'warning',
   delivered: 'good',

@@ -10,7 +10,6 @@ import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
 /** What to do with users: the type of the regulation, its sources (null for all), and the users. */
 export interface DeleteCommand extends SubjectsSource {
-  /** The type of the regulation. */
   readonly type: RegulationType
   readonly sourceIds: readonly string[] | null
 }

@@ -12,7 +12,7 @@ import {
 } from '../../model/index.ts'
 import type { RejectedRow } from './outlet.ts'
 
-/** A captured webhook. */
+/** A webhook from a capture, to be sent again. */
 export interface CapturedRequest {
   readonly type: EventType
   readonly userId: string | null

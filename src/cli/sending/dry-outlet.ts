@@ -33,9 +33,7 @@ export type PlanReason = RoutingReason | 'duplicate'
 
 /** What would happen to one event. */
 export interface Plan {
-  /** The id of the event. */
   readonly messageId: string
-  /** The type of the event. */
   readonly type: string
   /** Whether the destination gets the event, and why; undefined if only a service can decide. */
   readonly decision: (Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }) | undefined

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../runtime/index.ts'
 import type { OutputStream } from '../io.ts'
 
-/** The content of the bottom line. */
+/** The text of the bottom line, and where its cursor is. */
 export interface BottomText {
   readonly text: string
   /** Columns between the cursor and the end of the text. */

@@ -8,7 +8,7 @@ export interface Certificate {
   readonly key: string
 }
 
-/** The settings of a certificate. */
+/** Who signs a certificate, whom it is for, and when it is valid. */
 export interface CertificateSettings {
   /** The authority that signs the certificate; by default it is self-signed. */
   readonly authority?: Certificate | undefined
@@ -75,7 +75,7 @@ export async function makeAuthority(): Promise<Certificate> {
   })
 }
 
-/** Makes a certificate for a server. */
+/** Makes a certificate and its key, signed by the authority or by itself. */
 export async function makeCertificate(settings: CertificateSettings): Promise<Certificate> {
   const { authority, hosts, validFromMs, validToMs, digest = 'sha256' } = settings
   return generate('Evroute Test Receiver', {

@@ -10,7 +10,7 @@ export interface DelayRange {
 /** Maximum delay of an answer. */
 export const delayMsMax: number = 60 * 60 * 1_000
 
-/** The accepted forms of a delay, in words. */
+/** The accepted forms of a delay, for messages. */
 export const delayInWords: string = `a duration such as 500ms, 6s or 1.5m, at most ${formatDuration(delayMsMax)}`
 
 /** Parses a delay into milliseconds; undefined if it is invalid or above the maximum. */

@@ -36,7 +36,7 @@ export type GivenAnswer = number | Fault
 /** The lowest and the highest status that an answer may have. */
 export const statusRange: readonly [number, number] = Object.freeze([200, 599] as const)
 
-/** The accepted answers, in words. */
+/** The accepted answers, for messages. */
 export const answersInWords: string = `a status from ${statusRange[0]} to ${statusRange[1]}, or ${faults.slice(0, -1).join(', ')} or ${faults.at(-1) ?? ''}`
 
 /** Reads the status or fault that a text names; undefined if it names neither. */

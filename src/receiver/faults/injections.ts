@@ -28,7 +28,7 @@ export interface PlannedAnswers {
   readonly plans: readonly PlanProgress[]
 }
 
-/** The answer to a webhook. */
+/** An answer to a webhook, perhaps with a delay of its own. */
 export interface NextAnswer {
   readonly answer: GivenAnswer
   /** The delay of the answer; by default the receiver's. */

@@ -1,7 +1,7 @@
 import { limits } from '../../model/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 
-/** A trait as text. */
+/** A trait as a summary shows it. */
 export interface Trait {
   readonly key: string
   /** The value as text. */

@@ -5,7 +5,7 @@
 export type SummaryRole =
   'name' | 'id' | 'key' | 'value' | 'old' | 'new' | 'arrow' | 'muted' | 'warning'
 
-/** A piece of a summary. */
+/** A piece of a summary that has one colour. */
 export interface SummaryPart {
   readonly role: SummaryRole
   /** The text, safe for a terminal, with the spaces around it. */

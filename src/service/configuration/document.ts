@@ -255,7 +255,7 @@ const serverCertificate = (described: string) =>
     .optional()
     .describe(described)
 
-/** The default ports. */
+/** The default ports of the tracking API and the admin API. */
 export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
 
 /** The schema of a configuration file. It checks each setting by itself and fills in defaults. */

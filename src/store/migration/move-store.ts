@@ -8,7 +8,7 @@ import {
 import { complete, figuresIn, insertRows, PostgresImport } from './postgres-import.ts'
 import { SqliteExport } from './sqlite-export.ts'
 
-/** The progress of a move. */
+/** How far a move has got with one kind of rows. */
 export interface MoveProgress {
   /** The name of the rows that are being moved, such as `deliveries`. */
   readonly title: string
@@ -71,7 +71,7 @@ export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
   })
 }
 
-/** The plan of a move. */
+/** Where a move would go, and what it would move. */
 export interface MovePlan {
   /** The new database, without user and password. */
   readonly place: string

@@ -1,7 +1,7 @@
 /** An id of at least this length is very unlikely to occur in a text by coincidence. */
 const tellingLength = 8
 
-/** The userIds of a regulation. */
+/** The userIds of a regulation, to look up ids and to search texts for them. */
 export class SubjectIds {
   readonly #byLength = new Map<number, Set<string>>()
 

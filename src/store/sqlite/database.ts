@@ -87,7 +87,7 @@ function makePrivateFile(path: string): void {
 
 /** Options of a database in memory. */
 export interface MemoryOptions {
-  /** Lets it grow beyond memory, into an unlinked temporary file, so that a killed process leaves nothing behind. */
+  /** Grows beyond memory into an unlinked temporary file, so that a killed process leaves nothing behind. */
   readonly growsIntoFile?: boolean
 }
 

@@ -16,7 +16,7 @@ export function readMove(database: Database): Move | undefined {
   return database.prepare(sql).get() as Move | undefined
 }
 
-/** Marks a store as moved. */
+/** Marks a store as moved, so that no process delivers from it any more. */
 export function markMoved(database: Database, { storeId, target }: Move): void {
   database.exec('DELETE FROM moves')
   database.prepare('INSERT INTO moves VALUES (?, 0, ?)').run(storeId, target)
