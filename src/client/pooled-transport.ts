@@ -26,7 +26,7 @@ export class PooledTransport implements Transport {
     { endpoint, writeKey, timeoutMs, clock }: HttpTransportOptions,
   ) {
     this.#http = http
-    // The global agent may have a proxy and authorities. Without its timeout, which would close idle connections.
+    // Use the global agent's proxy and authorities, but not its timeout, which would close idle connections.
     const { options } = http.globalAgent as Https.Agent
     this.#agent = new http.Agent({ ...options, keepAlive: true, timeout: undefined })
     this.#target = urlToHttpOptions(new URL(endpoint))

@@ -96,7 +96,7 @@ export function parseJson(text: Buffer): ParsedJson {
   try {
     return { kind: 'valid', value: JSON.parse(json) }
   } catch (error) {
-    // Newer engines add a position within the row. Remove it, because people would look there in the file.
+    // Newer engines add a position within the row. Remove it, because people would take it for a position in the file.
     const problem = messageOf(error).replace(/ \(line \d+ column \d+\)$/, '')
     return { kind: 'invalid', problem: `JSON: ${problem}` }
   }

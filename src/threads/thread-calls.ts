@@ -82,8 +82,8 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
   }
 
   /**
-   * Returns a function that calls a method in the thread. It holds its argument in memory only until that is sent, and
-   * rejects with the errors of the method, or those of the {@link ThreadOwner}.
+   * Returns a function that calls a method in the thread. The function holds its argument in memory only until the call
+   * is sent, and rejects with the errors of the method, or those of the {@link ThreadOwner}.
    */
   method<Part extends keyof Parts & (string | number), Name extends keyof Parts[Part] & string>(
     part: Part,

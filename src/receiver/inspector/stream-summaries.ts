@@ -111,7 +111,7 @@ function seqOf(id: string | undefined, run: string): number | undefined {
   return ofRun === run ? Number(seq) : undefined
 }
 
-/** Resolves when the log has an event with a higher number, when the signal aborts, or after a time. */
+/** Resolves when the log has an event with a higher number, when the signal aborts, or after `waitMs`. */
 function eventAfter(
   seq: number,
   log: EventLog,
