@@ -110,7 +110,7 @@ export function inGroup<Table extends Options>(heading: string, options: Table):
 
 interface CommandTexts {
   readonly name: string
-  /** Whether its parent runs it if no subcommand is named. */
+  /** Whether the parent command runs this one if no subcommand is named. */
   readonly isDefault?: boolean
   readonly summary: string
   readonly description: string

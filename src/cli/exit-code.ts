@@ -29,7 +29,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 /** Exit codes from most to least severe. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** Returns the most severe exit code; 0 for none. An unknown one, of a child process, is slightly worse than 5. */
+/** Returns the most severe exit code; 0 for none. An unknown code of a child process ranks just above 5. */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok

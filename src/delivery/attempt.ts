@@ -30,8 +30,8 @@ interface AttemptContext {
 type OpenRound = Pick<Round, 'delivery' | 'startedAtMs'> & { readonly results: EndpointResult[] }
 
 /**
- * Makes one round: sends a request through every gate, at least one, at the same time. Resolves once every
- * request has ended, including those that end after the settlement.
+ * Makes one round: sends a request through every gate at the same time. There must be at least one gate. Resolves once
+ * every request has ended, including those that end after the settlement.
  */
 export function attempt(delivery: LeasedDelivery, context: AttemptContext): Promise<unknown> {
   const round = { delivery, startedAtMs: context.runtime.clock.nowMs(), results: [] }

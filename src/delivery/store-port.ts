@@ -91,7 +91,7 @@ export type LeaseEnd = {
   | {
       readonly kind: 'delivered'
       readonly attempts: number
-      /** Only if the first attempt succeeded, in the lane `first`. All other requests are in {@link SettleRequest}. */
+      /** Only if the lane is `first` and the first attempt succeeded. {@link SettleRequest} has all other requests. */
       readonly firstTry?: FirstTry
     }
   | {

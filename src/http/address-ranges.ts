@@ -7,7 +7,7 @@ import {
   type IpAddress,
 } from './ip-address.ts'
 
-/** The kinds of addresses that are not public, described in words that can follow "it is". */
+/** The kinds of addresses that are not public, each with a description that can follow "it is". */
 const kinds = {
   unspecified: 'an unspecified address',
   loopback: 'a loopback address',
@@ -131,8 +131,8 @@ function parseRanges() {
 }
 
 /**
- * Returns the rule for an address; undefined if it is public. An IPv6 address that contains an IPv4 address, as in NAT64
- * (RFC 6052) and ISATAP (RFC 5214), is judged by that. Other NAT64 prefixes than the well-known one are unknown.
+ * Returns the rule for an address; undefined if it is public. If an IPv6 address contains an IPv4 address, as in NAT64
+ * (RFC 6052) and ISATAP (RFC 5214), the IPv4 address decides. Only the well-known prefix of NAT64 is recognised.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
   // Parse the ranges on first use, because most programs that load this module never need them.

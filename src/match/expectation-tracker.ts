@@ -61,7 +61,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return atMost === Infinity ? 'decided' : 'satisfied'
   }
 
-  /** The expected and the actual count in words: `expected exactly 3, got 2, and 1 too late`. */
+  /** The expected and the actual count: `expected exactly 3, got 2, and 1 too late`. */
   get account(): string {
     const late = this.#late === 0 ? '' : `, and ${this.#late} too late`
     return `expected ${countText(this.expectation.count)}, got ${this.#matched}${late}`

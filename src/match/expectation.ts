@@ -30,7 +30,7 @@ export function expectationOf(
   return { match, count, withinMs, text }
 }
 
-/** Formats a count in words: `exactly 3`, `at least 1`, `1 to 5`, `none`. */
+/** Formats a count: `exactly 3`, `at least 1`, `1 to 5`, `none`. */
 export function countText({ atLeast, atMost }: CountRange): string {
   if (atMost === 0) return 'none'
   if (atLeast === atMost) return `exactly ${atLeast}`

@@ -12,7 +12,7 @@ export const limits = Object.freeze({
   intakeBatchBytesMax: 512_000,
   /** Events in one batch that intake accepts. */
   intakeBatchEventsMax: 2_500,
-  /** Bytes of a batch's context and integrations, times its events. Real clients send at most 4 KB with 100 events. */
+  /** Bytes of a batch's context and integrations, times its number of events. Real clients send up to 4 KB for 100. */
   intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   /** Endpoints of one destination. */
   endpointsMax: 5,

@@ -1,6 +1,6 @@
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }
 
-/** The forms that {@link parseRate} accepts, in words for messages. */
+/** The forms that {@link parseRate} accepts, for messages. */
 export const rateForms = 'a rate such as 50/s, 300/m or 1000/h, up to 100000/s'
 
 /** Reads a rate such as `50/s`, `300/m` or `1000/h` as a number per second; undefined if it is invalid. */

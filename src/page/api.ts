@@ -189,7 +189,7 @@ export async function setNextAnswer(answer: number | string | null, delay?: stri
   await act('next-answer', { answer, delay })
 }
 
-/** Replaces the answer plans. */
+/** Replaces the answer plans. Each line is a plan. */
 export async function setPlan(lines: readonly string[]): Promise<void> {
   await act('plan', { plan: lines })
 }

@@ -28,7 +28,7 @@ export class EventList {
   readonly failedCount = signal(0)
   /** The number of earlier requests that are no longer in the list. */
   readonly missedCount = signal(0)
-  /** The number of those requests that the list showed as failed. */
+  /** How many of the missed requests the list showed as failed. */
   readonly missedFailedCount = signal(0)
   #rows: ListRow[] = []
   #held: ListRow[] = []

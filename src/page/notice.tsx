@@ -12,7 +12,7 @@ export interface Notice {
 }
 
 const confirmationMs = 6_000
-/** The time for problems, which take longer to read, and for offers, which a person has to decide on. */
+/** How long to show problems, which take longer to read, and offers, which a person has to decide on. */
 const longMs = 20_000
 
 /** Shows the latest notice until its time is up or a person closes it. */

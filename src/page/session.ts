@@ -237,7 +237,7 @@ export class Session {
   /** Sends a request to the receiver again, or an edited request to a different server. */
   async resend(record: EventRecord, edit?: RequestEdit): Promise<void> {
     const { seq, endpoint, path, headers, rawBase64 } = record
-    // The receiver may have dropped the request, but only it can send to one of several endpoints.
+    // Send the content, because the receiver may have dropped the request, unless only the receiver knows the endpoint.
     const isSent = endpoint === null || this.capture.value !== undefined
     const resent = await this.#tried(() =>
       isSent ? api.send(edit ?? { path, headers, rawBase64 }) : api.resend(seq, edit),

@@ -63,7 +63,7 @@ export class EventLog {
     return this.#counts
   }
 
-  /** Once earlier events are handled, makes an event by `describe`, numbers and keeps it, and awaits every listener. */
+  /** Once earlier events are handled, makes an event with `describe`, numbers and keeps it, and awaits listeners. */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
     this.#turn = added.catch(() => undefined)
@@ -99,7 +99,7 @@ export class EventLog {
     }
   }
 
-  /** Calls a listener. Returns undefined if it is done, or else a promise that never rejects. */
+  /** Calls a listener. Returns a promise that never rejects; undefined if the listener is already done. */
   #call(listener: EventListener, event: ReceivedEvent): Promise<unknown> | undefined {
     const failed = (error: unknown): void => {
       const fields = { seq: event.seq, error: messageOf(error) }

@@ -53,8 +53,8 @@ export interface ReceiverOptions {
    */
   readonly allowUnverified?: boolean | undefined
   /**
-   * Whether a program of yours gets the requests too; default false. If so, the page shows which requests must not be
-   * passed on. It also does so if requests are forwarded.
+   * Whether a program of yours gets the requests too; default false. If so, or if requests are forwarded, the page
+   * shows which requests must not be passed on.
    */
   readonly passesOn?: boolean | undefined
   /** Headers to set on forwarded requests; they replace headers of the same name. */

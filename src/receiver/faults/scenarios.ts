@@ -8,7 +8,6 @@ export interface Scenario {
   readonly name: 'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
   /** The rule of the specification. */
   readonly rule: string
-  /** The options of the receiver. */
   readonly settings: {
     readonly respond?: PlansInput
     readonly failShare?: number
@@ -17,7 +16,7 @@ export interface Scenario {
     readonly tls?: TlsKind
     readonly endpoints?: number
   }
-  /** The number of webhooks to send. */
+  /** How many webhooks to send. */
   readonly webhooks: number
   /** The required outcome of every webhook. */
   readonly expected: {
@@ -27,7 +26,7 @@ export interface Scenario {
     readonly requests: readonly [min: number, max: number]
     /** The error of the first failed request. */
     readonly error: string
-    /** The outcome in words. */
+    /** Describes the outcome for people. */
     readonly text: string
   }
 }

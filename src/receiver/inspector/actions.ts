@@ -78,7 +78,7 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
-/** Maximum requests to search for the sent one. */
+/** How many of the requests received meanwhile to search for the one that was sent. */
 const receivedMeanwhileMax = 1_000
 
 async function sendTo(

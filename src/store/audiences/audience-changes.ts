@@ -221,7 +221,7 @@ export class AudienceChanges {
   }
 
   /**
-   * Finds the users who leave the audience, each with the last one in `gone` of their identities. A user who has other
+   * Finds the users who leave the audience, each with the last of their identities in `gone`. A user who has other
    * identities in the audience stays.
    */
   *#usersThatLeave(

@@ -5,7 +5,7 @@ import { toStored } from '../stored-text.ts'
 export interface KnownLine {
   /** The stored member that the line names, if there is one. */
   readonly kept: { readonly number: number; readonly value: string } | undefined
-  /** Whether the calls of the user are dropped. */
+  /** Whether the user's calls are dropped. */
   readonly isSuppressed: boolean
   readonly key: string
 }

@@ -19,7 +19,7 @@ export const loggedColumns = `delivery.destination_id, delivery.id, source_id, m
   state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
   reason, settled_at, manual_retries`
 
-/** Returns the column `body_start`: the beginning of the body in the table `messages` with the id `ofMessage`. */
+/** Returns the column `body_start`: the beginning of the body whose id is `ofMessage`, from the table `messages`. */
 export function bodyStartFrom(messages: string, ofMessage: string): string {
   return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
 }

@@ -206,7 +206,7 @@ function valuesOf(
   return { values, deliveries: rows.deliveries }
 }
 
-/** Returns the deliveries of events, and their bodies; an event's equal bodies only once. */
+/** Returns the deliveries of events, and their bodies. Equal bodies of an event become one. */
 function rowsOf(events: readonly NewEvent[]): {
   readonly bodies: readonly BatchBody[]
   readonly deliveries: readonly BatchDelivery[]

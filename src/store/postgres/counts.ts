@@ -86,7 +86,7 @@ export async function readLedger(
   database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
-  // Rows for the whole store count only events, and rows for a destination only deliveries. So each sum has one kind.
+  // Only rows for the whole store count events, and only rows for a destination count deliveries, so no sum mixes them.
   const sql = `SELECT ${ledgerSums} FROM evroute_counts
     WHERE $1::text IS NULL OR destination_id IN (${wholeStore}, $1)`
   const values = [destinationId === undefined ? null : toStored(destinationId)]

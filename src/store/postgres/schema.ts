@@ -96,7 +96,7 @@ interface Found {
 }
 
 /**
- * Returns how many table changes a database has; 0 if it contains no store.
+ * Returns how many table changes were made in a database; 0 if it contains no store.
  *
  * @throws EvrouteError `store_unusable` if its encoding is not UTF-8, or it needs a newer evroute
  */

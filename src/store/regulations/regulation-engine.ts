@@ -53,6 +53,6 @@ export interface ErasureEngine extends LogEngine {
   readonly erasedColumns: Sql
   /** Deletes endpoints' answers to the deliveries whose keys are in the table `given`. */
   readonly forgetAnswers: (given: Sql) => Script<void>
-  /** Removes erased data from the files, and records that for all regulations that wait for it. */
+  /** Removes erased data from the files, and records that they are clean for all regulations that wait for this. */
   readonly cleanFiles: () => Promise<'done' | 'waiting' | HeldUpErasure>
 }

@@ -25,7 +25,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     isReady: () => true,
     notify: (events, nowMs) =>
       scriptOf(() => {
-        // Accept every notification, even if its messageId was seen.
+        // Accept every notification, even if its messageId was seen before.
         const seenSinceMs = Number.MAX_SAFE_INTEGER
         addEvents({ nowMs, seenSinceMs, events, handOver: [] }, parts)
         return counts.lastId()

@@ -45,7 +45,7 @@ import { WriteQueue } from './write-queue.ts'
 /** The value of `PRAGMA synchronous` with which a commit waits until it is on disk. */
 const synchronousFull = 2
 
-/** The id and size of the row that probes writability: no body has this id, and a nearly full disk lacks room. */
+/** The id and size of the row that probes writability: no body has this id, and a nearly full disk lacks the room. */
 const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
 /** Where a store is: in a locked file, or in memory with limits. */

@@ -170,7 +170,7 @@ function stepPlainKey(state: KeysState, key: Key, events: Events): Change {
 
 const digit = /^[0-9]$/
 
-/** Picks the request before or after the current one. After the newest, keys act on the last shown one again. */
+/** Picks the request before or after the current one. Past the newest, picks none: keys act on the last shown one. */
 function picking({ picked }: KeysState, events: Events, by: -1 | 1): Change {
   const at = picked === undefined ? events.length : events.findIndex(({ seq }) => seq >= picked.seq)
   return { picked: events[Math.max((at === -1 ? events.length : at) + by, 0)] }
