@@ -28,7 +28,7 @@ const eventKeys: readonly string[] = [
 ]
 
 const advice =
-  'An event has type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has and words.'
+  'Use type, event, user, anonymous, previous, group, id, name, category, properties.<key>, traits.<key>, context.<key>, has or a word.'
 const bodyAdvice = `Write body.<key> with one of ${eventKeys.join(', ')}.`
 
 /** A match that selects events, for example those that a destination takes. */

@@ -67,7 +67,7 @@ function readDuration(scanner: Scanner): number {
   if (durationMs !== undefined && durationMs > 0) return durationMs
   return scanner.fail(
     place,
-    'within needs a duration',
+    '"within" needs a duration',
     'Add one, such as within 2s or within 500ms.',
   )
 }

@@ -151,7 +151,7 @@ function readKnownCondition(written: WrittenField, scanner: Scanner): Condition 
   const field = fieldOf(written, scanner)
   if (isPart(field)) {
     const part = field.keys[0] ?? 'body'
-    scanner.fail(written, `${part} is an object`, `Write ${part}.<key>:<value>, or has:${part}.`)
+    scanner.fail(written, `"${part}" is an object`, `Write ${part}.<key>:<value>, or has:${part}.`)
   }
   return { field, tests: readValues(scanner, field) }
 }
@@ -181,7 +181,7 @@ function checkWord(written: Written, scanner: Scanner): void {
   const word = written.text
   const foreign = foreignWords.get(word)
   if (foreign !== undefined) {
-    scanner.fail(written, `${word} is not an operator`, `${foreign}, or put the word in quotes.`)
+    scanner.fail(written, `"${word}" is not an operator`, `${foreign}, or put the word in quotes.`)
   }
   const sign = /[=<>]/.exec(word)
   if (sign !== null) {

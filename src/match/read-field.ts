@@ -53,13 +53,13 @@ export function fieldOf(written: WrittenField, scanner: Scanner): Field {
   if (bodyRoots.includes(root)) return { kind: 'body', keys: [root, ...innerKeys] }
   const name = otherNames.get(root) ?? root
   if (!isFieldName(name)) {
-    const problem = `there is no field ${shortText(root, 40)}`
+    const problem = `there is no field "${shortText(root, 40)}"`
     return scanner.fail(first, problem, adviceFor(root, inner))
   }
   if (inner.length === 0) return { kind: 'named', name }
   return scanner.fail(
     written,
-    `${name} has no keys`,
+    `"${name}" has no keys`,
     `Write ${name} without keys, or body.${root}.<key> for a member of the body.`,
   )
 }

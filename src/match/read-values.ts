@@ -136,15 +136,15 @@ function nameTest(
 }
 
 function noValue(value: WrittenValue): string {
-  return `${shortText(value.text, 40)} is not a value of this field`
+  return `"${shortText(value.text, 40)}" is not a value of this field`
 }
 
 function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.operator === '') return { kind: 'glob', glob: value.glob, text: globText(value.glob) }
   return scanner.fail(
     value,
-    `this field is text, and ${value.operator} compares only numbers`,
-    `If the ${value.operator} is part of the value, put the value in quotes.`,
+    `this field is text, and "${value.operator}" compares only numbers`,
+    `If "${value.operator}" is part of the value, put the value in quotes.`,
   )
 }
 
@@ -156,7 +156,7 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.operator !== '') {
     return scanner.fail(
       value,
-      `${value.operator} compares only numbers`,
+      `"${value.operator}" compares only numbers`,
       'Write a number such as 10, -3 or 0.5 after it, without quotes.',
     )
   }

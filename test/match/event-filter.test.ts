@@ -48,7 +48,7 @@ describe('a filter of events', () => {
     const error = errorOf(text)
     expect([error.offset, error.length]).toEqual(place)
     expect(error.message).toContain(problem)
-    expect(error.hint).toMatch(/^(An event has type, event, user,|Write body\.<key> with one of)/)
+    expect(error.hint).toMatch(/^(Use type, event, user,|Write body\.<key> with one of)/)
     expect(error.hint).toContain(`\n${error.excerpt}`)
   })
 

@@ -145,7 +145,7 @@ describe('GET /_evroute/wait', () => {
     [{}, 'Cannot wait: the parameter "match" is missing'],
     [
       { match: 'type:trak' },
-      'Cannot read the match expression at character 6: trak is not a value of this field',
+      'Cannot read the match expression at character 6: "trak" is not a value of this field',
     ],
     [
       { match: 'type:track', timeout: '10' },

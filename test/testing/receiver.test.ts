@@ -74,7 +74,7 @@ describe('startReceiver', () => {
       (error: unknown) => error as Error,
     )
     expect(message).toMatch(
-      /^Cannot read the match expression at character 1: there is no field typ\. Did you mean type\?.*\n {2}typ:track\n {2}\^{3}$/s,
+      /^Cannot read the match expression at character 1: there is no field "typ"\. Did you mean type\?.*\n {2}typ:track\n {2}\^{3}$/s,
     )
     expect(stack).toContain('Did you mean type?')
   })

@@ -376,7 +376,7 @@ function gaugesIn(registry: Registry) {
     ),
     figuresAge: gauge(
       'evroute_store_figures_age_seconds',
-      'Age of the figures of queues and store. Only one of the processes that share a store reports them.',
+      'Age of the figures about queues and the store. Only one of the processes that share a store reports them.',
       [],
     ),
     breaker: gauge(

@@ -239,8 +239,8 @@ function filter<State extends z.core.$ZodType>(state: State) {
     message: text().optional().describe('The messageId of an event.'),
     since: text()
       .optional()
-      .describe('Only events accepted since then: a time such as 2026-11-20, or 2h for 2 hours ago.'),
-    until: text().optional().describe('Only events accepted before then, in the same format.'),
+      .describe('Only events accepted since this time: a date such as 2026-11-20, or 2h for 2 hours ago.'),
+    until: text().optional().describe('Only events accepted before this time, in the same format.'),
   }
 }
 

@@ -14,7 +14,7 @@ const options = {
     ).or(0),
     timeoutMs: option(
       '--timeout <duration>',
-      'time limit [that of within, otherwise 4s]',
+      'time limit [from "within", otherwise 4s]',
       duration,
     ),
   }),

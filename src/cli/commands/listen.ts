@@ -69,7 +69,7 @@ const options = {
       '503x3,200 or type=track:500, repeatable [200]',
       repeatable,
     ),
-    delayMs: option('--delay <duration>', 'wait before answers: 6s or 1s..8s', delayFlag),
+    delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),
     failShare: option('--fail <percent>', 'fail this share with 500 or --fault', shareFlag),
     fault: option<Fault>('--fault <name>', 'fault to use, listed below'),
     seed: option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER)),

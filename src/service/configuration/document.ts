@@ -240,7 +240,7 @@ const destination = section({
     .describe('How long to retry a delivery after its first attempt, at most 30d.'),
   retryStatuses: list(clientError(), { accepted: 'a list of statuses from 400 to 499' })
     .default([])
-    .describe('Statuses from 400 to 499 to retry like 5xx, in addition to 408, 425 and 429.'),
+    .describe('Statuses from 400 to 499 that are retried like 5xx, in addition to 408, 425 and 429.'),
 })
 
 const serverCertificate = (described: string) =>
