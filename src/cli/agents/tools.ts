@@ -48,7 +48,8 @@ const secret = text()
   .refine(isOwnSecret, 'A secret can be text, env:EVROUTE_..., or @ followed by a file below this folder')
   .optional()
   .describe('The shared secret: text, env:EVROUTE_... or @file. Default: EVROUTE_SECRET.')
-const match = text().describe('For example: type:track event:"Order*" sig:valid x2')
+const expectation = text().describe('The expected webhooks, such as type:track event:"Order*" x2.')
+const match = text().optional().describe('Only requests that match, such as type:track sig:wrong.')
 const after = z.int().min(0).default(0).describe('Only requests with a higher seq.')
 const receiverInput = {
   secret,
@@ -59,9 +60,9 @@ const receiverInput = {
     .describe('How to answer, such as 503x3,200 or type=track:500 or reset. Default: 200.'),
 }
 const timeoutSeconds = z.number().min(0).max(waitSecondsMax).default(10)
-const waitInput = { receiver, match, after, timeoutSeconds }
+const waitInput = { receiver, match: expectation, after, timeoutSeconds }
 const limit = z.int().min(1).max(eventsMax).default(20)
-const readInput = { receiver, match: match.optional(), after, limit }
+const readInput = { receiver, match, after, limit }
 
 /** Whether an agent may sign with a secret. Signatures with any file or variable would let it guess their contents. */
 function isOwnSecret(secret: string): boolean {
@@ -228,7 +229,7 @@ export function sendingTools({ run, access }: Workbench): readonly AgentTool[] {
   ]
 }
 
-const deliveryId = text().describe('crm/17, 17, or a messageId for all deliveries of its event.')
+const deliveryId = text().describe('A delivery such as crm/17 or 17, or a messageId for all deliveries of its event.')
 
 function filter<State extends z.core.$ZodType>(state: State) {
   return {

@@ -11,7 +11,7 @@ const exitCodesText =
   'Exit codes: 0 success, even if nothing matched, 2 usage, an unknown id or a wrong token,\n' +
   '7 the store or the service cannot be used, 130 interrupted.'
 
-const idText = 'crm/17, 17, or a messageId for all deliveries of its event'
+const idText = 'a delivery such as crm/17 or 17, or a messageId for all deliveries of its event'
 
 /** @param states - the states that `--state` accepts */
 function filterOptions(states: readonly LoggedState[]) {

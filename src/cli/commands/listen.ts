@@ -66,7 +66,7 @@ const options = {
   ...inGroup('Answers:', {
     respond: option(
       '--respond <plan>',
-      '503x3,200 or type=track:500, repeatable [200]',
+      'answers such as 503x3,200 or type=track:500, repeatable [200]',
       repeatable,
     ),
     delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),
