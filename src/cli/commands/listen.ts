@@ -28,7 +28,7 @@ const options = {
     token: option('--token <value>', 'allow other machines that send this token'),
   }),
   ...inGroup('Signatures:', {
-    secret: option('--secret <value>', 'check: text, @file, env:NAME [EVROUTE_SECRET]'),
+    secret: option('--secret <value>', 'verify: text, @file, env:NAME [EVROUTE_SECRET]'),
     config: option('--config <file>', "recognise secrets of a service's destinations"),
     strict: flag('--strict', 'refuse bad signatures with 401, then exit 6'),
   }),
@@ -66,7 +66,7 @@ const options = {
   ...inGroup('Answers:', {
     respond: option(
       '--respond <plan>',
-      'answers such as 503x3,200 or type=track:500, repeatable [200]',
+      'answers such as 503x3,200, repeatable [200]',
       repeatable,
     ),
     delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),

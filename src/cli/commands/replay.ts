@@ -18,15 +18,15 @@ const options = {
     types: option('--type <type>', 'only this type, repeatable', eventTypesFlag),
     sinceMs: option(
       '--since <time>',
-      'only rows since then, such as 2026-11-20 or 2h (2 hours ago)',
+      'since then, such as 2026-11-20 or 2h (2 hours ago)',
       momentFlag,
     ),
-    untilMs: option('--until <time>', 'only rows before then; same formats as --since', momentFlag),
+    untilMs: option('--until <time>', 'before then; same formats as --since', momentFlag),
     ratePerSecond: option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag),
   }),
   ...inGroup('Captures:', {
     resign: flag('--resign', 'sign again with --secret'),
-    shiftBy: option('--shift-time <by>', 'move timestamps to now, or by 2h or -7d; needs --resign', shiftFlag),
+    shiftBy: option('--shift-time <by>', 'move times to now, or by 2h or -7d; needs --resign', shiftFlag),
   }),
   ...sendingOptions,
 }

@@ -54,7 +54,7 @@ export const reportOption = option(
 
 /** The options of a receiver that exits once its expectations are decided. */
 export const expectationOptions = inGroup('Expectations:', {
-  expect: option('--expect <text>', "exit once this is decided, such as 'type:track x3 within 5s'", repeatable).or(
+  expect: option('--expect <text>', "exit once decided, such as 'type:track x3..'", repeatable).or(
     [],
   ),
   reports: reportOption,
