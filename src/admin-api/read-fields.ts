@@ -91,7 +91,7 @@ export function numeral(
     .transform(Number)
 }
 
-/** Maximum rows per page. */
+/** The highest `limit` that a request for a page may have. */
 export const pageRowsMax = 500
 
 /** The number of rows of a page; 50 by default. */

@@ -33,7 +33,7 @@ export class ClientEvents {
     this.#log = log
   }
 
-  /** Adds a listener. */
+  /** Adds a listener. One that is added twice is called twice. */
   on<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): void {
     this.#emitter.on(name, listener as AnyListener)
   }

@@ -81,7 +81,7 @@ export class PooledTransport implements Transport {
     })
   }
 
-  /** Closes the connections. */
+  /** Closes all connections, even those in use. */
   close(): Promise<void> {
     this.#agent.destroy()
     return Promise.resolve()

@@ -40,7 +40,7 @@ const effects = {
  */
 export type RegulationType = keyof typeof effects
 
-/** All types of regulations. */
+/** All types of regulations, in the order of the documentation. */
 export const regulationTypes: readonly RegulationType[] = Object.freeze(
   Object.keys(effects) as RegulationType[],
 )

@@ -6,7 +6,7 @@ import type { PlansInput } from './plan.ts'
 /** A row of the specification's table of errors, as settings of a receiver. */
 export interface Scenario {
   readonly name: 'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
-  /** The rule of the specification. */
+  /** The rule, as the specification words it. */
   readonly rule: string
   readonly settings: {
     readonly respond?: PlansInput

@@ -37,7 +37,7 @@ export const audienceColumns = raw(
   'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync',
 )
 
-/** Reads audiences and their members. */
+/** Reads audiences and their members, with the same SQL in both engines. */
 export class AudienceRows implements AudienceReader {
   readonly #database: SqlDatabase
 
