@@ -53,7 +53,8 @@ const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
   bytes: {
     kind: 'number',
     parse: parseSize,
-    accepted: 'A size is a number of bytes such as 500, 2kb or 1.5mb, a limit such as >2kb, or a range such as 1kb..2kb.',
+    accepted:
+      'A size is a number of bytes such as 500, 2kb or 1.5mb, a limit such as >2kb, or a range such as 1kb..2kb.',
   },
 }
 

@@ -162,7 +162,8 @@ describe('a sync', () => {
       {
         line: 4,
         code: 'contradicts',
-        message: 'An earlier row has the same identifiers and a different value; the earlier value is kept',
+        message:
+          'An earlier row has the same identifiers and a different value; the earlier value is kept',
       },
     ])
     const rows = '[{"id":["a","b"],"value":1},{"id":["a","b"],"value":2},{"id":["a"],"value":3}]'

@@ -30,7 +30,8 @@ const fields =
 const missingValue = 'Write it right after the colon or comma. "" is the empty string.'
 const separate =
   'Put a space between terms. A value with commas, quotes or spaces needs quotes around it.'
-const dash = 'Put "-" directly before a term, as in -type:page. To search for a "-", put it in quotes.'
+const dash =
+  'Put "-" directly before a term, as in -type:page. To search for a "-", put it in quotes.'
 const nothing = 'Write a condition such as type:track event:"Order*", or * for any webhook.'
 const backslash =
   'A backslash can escape quotes, asterisks, spaces and other special characters. Write \\\\ for a backslash.'
@@ -80,7 +81,12 @@ describe('a match is refused', () => {
       '"trak" is not a value of this field',
       /^Did you mean track\? Values are ide/,
     ],
-    ['type:page,*', '          ^', '"*" is not a value of this field', /^Values are identify, track/],
+    [
+      'type:page,*',
+      '          ^',
+      '"*" is not a value of this field',
+      /^Values are identify, track/,
+    ],
     [
       'sig:bad',
       '    ^^^',

@@ -45,7 +45,10 @@ const textMax = 1_000
 const text = () => z.string().max(textMax)
 const receiver = text().describe('The name that start_receiver returned.')
 const secret = text()
-  .refine(isOwnSecret, 'A secret can be text, env:EVROUTE_..., or @ followed by a file below this folder')
+  .refine(
+    isOwnSecret,
+    'A secret can be text, env:EVROUTE_..., or @ followed by a file below this folder',
+  )
   .optional()
   .describe('The shared secret: text, env:EVROUTE_... or @file. Default: EVROUTE_SECRET.')
 const expectation = text().describe('The expected webhooks, such as type:track event:"Order*" x2.')
@@ -229,7 +232,9 @@ export function sendingTools({ run, access }: Workbench): readonly AgentTool[] {
   ]
 }
 
-const deliveryId = text().describe('A delivery such as crm/17 or 17, or a messageId for all deliveries of its event.')
+const deliveryId = text().describe(
+  'A delivery such as crm/17 or 17, or a messageId for all deliveries of its event.',
+)
 
 function filter<State extends z.core.$ZodType>(state: State) {
   return {
@@ -240,7 +245,9 @@ function filter<State extends z.core.$ZodType>(state: State) {
     message: text().optional().describe('The messageId of an event.'),
     since: text()
       .optional()
-      .describe('Only events accepted since this time: a date such as 2026-11-20, or 2h for 2 hours ago.'),
+      .describe(
+        'Only events accepted since this time: a date such as 2026-11-20, or 2h for 2 hours ago.',
+      ),
     until: text().optional().describe('Only events accepted before this time, in the same format.'),
   }
 }

@@ -32,7 +32,11 @@ function filterOptions(states: readonly LoggedState[]) {
       'accepted since then, such as 2026-11-20 or 2h (2 hours ago)',
       momentFlag,
     ),
-    untilMs: option('--until <moment>', 'accepted before then; same formats as --since', momentFlag),
+    untilMs: option(
+      '--until <moment>',
+      'accepted before then; same formats as --since',
+      momentFlag,
+    ),
   }
 }
 

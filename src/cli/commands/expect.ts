@@ -12,11 +12,7 @@ const options = {
       'skip events up to and including this number',
       countFlag(0, Number.MAX_SAFE_INTEGER),
     ).or(0),
-    timeoutMs: option(
-      '--timeout <duration>',
-      'time limit [from "within", otherwise 4s]',
-      duration,
-    ),
+    timeoutMs: option('--timeout <duration>', 'time limit [from "within", otherwise 4s]', duration),
   }),
   ...inGroup('Output:', {
     reports: reportOption,

@@ -64,11 +64,7 @@ const options = {
   ...expectationOptions,
   // Accept any names here, because the receiver checks them.
   ...inGroup('Answers:', {
-    respond: option(
-      '--respond <plan>',
-      'answers such as 503x3,200, repeatable [200]',
-      repeatable,
-    ),
+    respond: option('--respond <plan>', 'answers such as 503x3,200, repeatable [200]', repeatable),
     delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),
     failShare: option('--fail <percent>', 'fail this share with 500 or --fault', shareFlag),
     fault: option<Fault>('--fault <name>', 'fault to use, listed below'),

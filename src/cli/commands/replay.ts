@@ -26,7 +26,11 @@ const options = {
   }),
   ...inGroup('Captures:', {
     resign: flag('--resign', 'sign again with --secret'),
-    shiftBy: option('--shift-time <by>', 'move times to now, or by 2h or -7d; needs --resign', shiftFlag),
+    shiftBy: option(
+      '--shift-time <by>',
+      'move times to now, or by 2h or -7d; needs --resign',
+      shiftFlag,
+    ),
   }),
   ...sendingOptions,
 }

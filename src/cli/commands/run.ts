@@ -7,7 +7,11 @@ const countMax = 1_000_000_000
 
 const options = {
   ...inGroup('Expectations:', {
-    expect: option('--expect <text>', "expect webhooks, such as 'type:track x3'; repeatable", repeatable),
+    expect: option(
+      '--expect <text>',
+      "expect webhooks, such as 'type:track x3'; repeatable",
+      repeatable,
+    ),
     count: option('--count <n>', 'expect n well-formed webhooks', countFlag(1, countMax)),
     timeoutMs: option(
       '--timeout <duration>',

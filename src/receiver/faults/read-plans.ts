@@ -57,7 +57,11 @@ const answersHint = `An answer is ${answersInWords}.`
 function checkStep({ answer, times }: PlanStep): PlanStep {
   if (!isAnswer(answer)) {
     const text = shortText(String(answer))
-    throw new SettingError('respond', `Cannot answer with ${text}: it is not an answer`, answersHint)
+    throw new SettingError(
+      'respond',
+      `Cannot answer with ${text}: it is not an answer`,
+      answersHint,
+    )
   }
   if (times !== undefined && !isWholeNumber(times, timesMax)) {
     throw new SettingError(

@@ -240,7 +240,9 @@ const destination = section({
     .describe('How long to retry a delivery after its first attempt, at most 30d.'),
   retryStatuses: list(clientError(), { accepted: 'a list of statuses from 400 to 499' })
     .default([])
-    .describe('Statuses from 400 to 499 that are retried like 5xx, in addition to 408, 425 and 429.'),
+    .describe(
+      'Statuses from 400 to 499 that are retried like 5xx, in addition to 408, 425 and 429.',
+    ),
 })
 
 const serverCertificate = (described: string) =>
@@ -343,7 +345,9 @@ export const documentSchema = section(
       .describe('Rules for connections to endpoints.'),
     retention: section({
       delivered: retentionTime().default('24h').describe('How long to keep delivered deliveries.'),
-      failed: retentionTime().default('30d').describe('How long to keep failed and expired deliveries.'),
+      failed: retentionTime()
+        .default('30d')
+        .describe('How long to keep failed and expired deliveries.'),
       untried: retentionTime()
         .default('30d')
         .describe('How long a delivery may wait for its first attempt before it expires.'),
