@@ -26,7 +26,7 @@ export interface Scenario {
     readonly requests: readonly [min: number, max: number]
     /** The error of the first failed request. */
     readonly error: string
-    /** Describes the outcome for people. */
+    /** The required outcome, as a text for people. */
     readonly text: string
   }
 }
