@@ -149,7 +149,7 @@ describe('GET /_evroute/wait', () => {
     ],
     [
       { match: 'type:track', timeout: '10' },
-      'Cannot use timeout: it must be a duration such as 500ms',
+      'Cannot use "timeout": it must be a duration such as 500ms',
     ],
     [{ match: 'type:track', timeout: '30d' }, 'Cannot use timeoutMs 2592000000'],
     [{ match: 'type:track', after: '-1' }, 'Cannot use "after": it must be the seq of an event'],
