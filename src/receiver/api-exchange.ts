@@ -48,7 +48,7 @@ export function readQuery<Name extends string>(
     const found = known.find((each) => each === name)
     if (found === undefined || values[found] !== undefined) {
       const reason = found === undefined ? 'there is no such parameter' : 'it is given twice'
-      throw new SettingError(name, `Cannot use ${name}: ${reason}`, `Use ${known.join(', ')}.`)
+      throw new SettingError(name, `Cannot use "${name}": ${reason}`, `Use ${known.join(', ')}.`)
     }
     values[found] = value
   }

@@ -153,7 +153,7 @@ describe('GET /_evroute/wait', () => {
     ],
     [{ match: 'type:track', timeout: '30d' }, 'Cannot use timeoutMs 2592000000'],
     [{ match: 'type:track', after: '-1' }, 'Cannot use "after": it must be the seq of an event'],
-    [{ match: 'type:track', time: '1s' }, 'Cannot use time: there is no such parameter'],
+    [{ match: 'type:track', time: '1s' }, 'Cannot use "time": there is no such parameter'],
   ])('answers 400 to %j', async (query, message) => {
     const { wait } = await startStill()
     const { status, body } = await ask(wait, query)
