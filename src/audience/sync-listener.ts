@@ -1,22 +1,25 @@
 import type { MembershipChange } from './audience.ts'
 
-/** What a sync has done so far. */
-export interface SyncCounts {
+/** The counts at the beginning of a sync. */
+export const noSyncCounts = {
   /** Rows that were read. */
-  readonly read: number
+  read: 0,
   /** Rows that name no member, or contradict an earlier row. */
-  readonly rejected: number
+  rejected: 0,
   /** Identifiers that entered. */
-  readonly entered: number
+  entered: 0,
   /** Identifiers whose value changed. */
-  readonly changed: number
+  changed: 0,
   /** Identifiers that left. */
-  readonly left: number
+  left: 0,
   /** Identifiers that stayed as they were. */
-  readonly unchanged: number
+  unchanged: 0,
   /** Identifiers of suppressed users, for which nothing is stored or sent. */
-  readonly suppressed: number
+  suppressed: 0,
 }
+
+/** What a sync has done so far. */
+export type SyncCounts = Readonly<typeof noSyncCounts>
 
 /** A row of a list that cannot be used. */
 export interface RejectedRow {
@@ -38,15 +41,4 @@ export interface SyncListener {
   comparing?(members: number): void
   /** Called with the counts so far. */
   progress(counts: SyncCounts): void
-}
-
-/** The counts at the beginning of a sync. */
-export const noSyncCounts: SyncCounts = {
-  read: 0,
-  rejected: 0,
-  entered: 0,
-  changed: 0,
-  left: 0,
-  unchanged: 0,
-  suppressed: 0,
 }
