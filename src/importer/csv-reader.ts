@@ -65,7 +65,7 @@ export class CsvReader {
     const scanner = this.#scanner
     for (let end = scanner.next(chunk, 0); end < chunk.length; end = scanner.next(chunk, start)) {
       const record = { start, end, line: this.#recordLine }
-      const isAlone = this.#held.length > 0 || this.#layout === undefined
+      const isAlone = this.#held.keptBytes > 0 || this.#layout === undefined
       if (isAlone || end - start > limits.callBytesMax) {
         readGathered()
         this.#readOne(this.#held.complete(chunk.subarray(start, end)), rows)

@@ -13,15 +13,11 @@ export class HeldText {
   readonly #bytesMax: number
   #bytes: Buffer = Buffer.alloc(0)
   #kept = 0
+  /** Includes the bytes above the maximum, which are not kept. */
   #length = 0
 
   constructor(bytesMax: number = heldTextBytesMax) {
     this.#bytesMax = bytesMax
-  }
-
-  /** Includes the bytes above the maximum, which are not kept. */
-  get length(): number {
-    return this.#length
   }
 
   get keptBytes(): number {

@@ -82,31 +82,26 @@ const pieceBytes = 1024
 
 class Inflater {
   readonly #stream: Gunzip
-  #inflated: Buffer[] = []
+  readonly #inflated: Buffer[] = []
   #bytesRead = 0
-  #failure: Error | undefined
-  #isOver = false
   #settle: () => void = () => undefined
 
   private constructor(stream: Gunzip) {
     this.#stream = stream
     this.#stream.on('data', (bytes: Buffer) => this.#inflated.push(bytes))
-    this.#stream.on('error', (error) => {
-      this.#isOver = true
-      this.#failure = error
-      this.#settle()
-    })
+    this.#stream.on('error', () => this.#settle())
     // Zero bytes after the last member are padding. zlib ends the stream before them.
-    this.#stream.on('end', () => {
-      this.#isOver = true
-      this.#settle()
-    })
+    this.#stream.on('end', () => this.#settle())
   }
 
   static async open(): Promise<Inflater> {
     // Load zlib only when it is needed: most files are not compressed.
     const { createGunzip } = await import('node:zlib')
     return new Inflater(createGunzip({ chunkSize: inflatedChunkBytes }))
+  }
+
+  get #isOver(): boolean {
+    return this.#stream.readableEnded || this.#stream.errored !== null
   }
 
   async *push(bytes: Buffer): AsyncGenerator<TextPart> {
@@ -130,12 +125,10 @@ class Inflater {
       this.#settle = resolve
       start(resolve)
     })
-    const inflated = this.#inflated
-    this.#inflated = []
-    for (const bytes of inflated) yield { kind: 'text', bytes }
-    if (this.#failure === undefined) return
-    const message = damageOf(this.#failure)
-    yield { kind: 'damaged', message, readBytes: this.#bytesRead }
+    for (const bytes of this.#inflated.splice(0)) yield { kind: 'text', bytes }
+    const { errored } = this.#stream
+    if (errored === null) return
+    yield { kind: 'damaged', message: damageOf(errored), readBytes: this.#bytesRead }
   }
 }
 
