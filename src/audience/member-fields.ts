@@ -1,4 +1,4 @@
-import { ListColumns, readIdentifiers, UserIdFields, type Identifiers } from '../lists/index.ts'
+import { ListColumns, readIdentifiers, UserIdFields } from '../lists/index.ts'
 import {
   isNestedDeeper,
   limits,
@@ -69,11 +69,12 @@ export class MemberFields {
 
   #identitiesOf(row: JsonObject): IdentitiesReading {
     const { isCsv: isCell } = this.#userIds
-    const anonymousIdColumn = anonymousIdColumns.find((name) => Object.hasOwn(row, name))
+    const [first] = anonymousIdColumns
+    const anonymousId = anonymousIdColumns.find((name) => Object.hasOwn(row, name)) ?? first
     const readings = [
       this.#userIds.read(row),
-      readField(row, anonymousIdColumn, isCell),
-      readField(row, emailColumn, isCell),
+      readIdentifiers(row[anonymousId], { name: anonymousId, isCell }),
+      readIdentifiers(row[emailColumn], { name: emailColumn, isCell }),
     ]
     const lists: (readonly string[])[] = []
     for (const reading of readings) {
@@ -110,12 +111,6 @@ type IdentitiesReading =
   { readonly kind: 'identities'; readonly identities: readonly MemberIdentity[] } | RejectedReading
 
 type ValueReading = { readonly kind: 'value'; readonly value: string | undefined } | RejectedReading
-
-function readField(row: JsonObject, name: string | undefined, isCell: boolean): Identifiers {
-  if (name === undefined || !Object.hasOwn(row, name))
-    return { kind: 'identifiers', identifiers: [] }
-  return readIdentifiers(row[name], { name, isCell })
-}
 
 function combined(
   userIds: readonly string[],

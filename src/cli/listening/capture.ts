@@ -43,13 +43,9 @@ async function openToAppend(path: string): Promise<FileHandle> {
 async function isTorn(path: string): Promise<boolean> {
   const info = await stat(path)
   if (!info.isFile() || info.size === 0) return false
-  const file = await open(path, 'r')
-  try {
-    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, info.size - 1)
-    return buffer.toString() !== '\n'
-  } finally {
-    await file.close()
-  }
+  await using file = await open(path, 'r')
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, info.size - 1)
+  return buffer.toString() !== '\n'
 }
 
 function cannotSave(path: string, cause: unknown): EvrouteError {
