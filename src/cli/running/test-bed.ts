@@ -1,11 +1,5 @@
 import { Receiver, type ReceiverOptions } from '../../receiver/index.ts'
-import {
-  createRuntime,
-  systemClock,
-  VirtualClock,
-  type Clock,
-  type Timer,
-} from '../../runtime/index.ts'
+import { createRuntime, systemClock, VirtualClock } from '../../runtime/index.ts'
 import { startLocalService } from '../../service/index.ts'
 
 /** A receiver, optionally with a service in front of it, on free ports. */
@@ -61,49 +55,29 @@ export async function openTestBed(
   }
 }
 
-/** The system clock until `skip` is called. After that, waiting takes no time. */
-class SkippableClock implements Clock {
-  #clock: Clock = systemClock
-  readonly #waiting = new Set<{ dueMs: number; task: () => void; timer: Timer }>()
-  readonly #holds = new Set<{ release: () => void }>()
+/** How far a {@link SkippableClock} may be behind the system's clock. */
+const lagMs = 5
 
-  nowMs(): number {
-    return this.#clock.nowMs()
+/** A virtual clock that follows the system's clock until `skip` is called. After that, waiting takes no time. */
+class SkippableClock extends VirtualClock {
+  readonly #timer = setInterval(() => this.#follow(), lagMs).unref()
+  /** Keeps the clock from jumping. */
+  readonly #release = this.hold()
+
+  constructor() {
+    super(systemClock.nowMs())
   }
 
-  schedule(delayMs: number, task: () => void): Timer {
-    const run = (): void => {
-      this.#waiting.delete(waiting)
-      task()
-    }
-    const timer = this.#clock.schedule(delayMs, run)
-    const waiting = { dueMs: this.nowMs() + delayMs, task: run, timer }
-    this.#waiting.add(waiting)
-    return {
-      cancel: () => {
-        this.#waiting.delete(waiting)
-        waiting.timer.cancel()
-      },
-    }
-  }
-
-  hold(): () => void {
-    const held = { release: this.#clock.hold() }
-    this.#holds.add(held)
-    return () => {
-      if (this.#holds.delete(held)) held.release()
-    }
-  }
-
-  /** From now on, the clock jumps to the next task whenever nothing holds it. */
+  /** From now on, the clock jumps to the next task whenever nothing else holds it. */
   skip(): void {
-    const nowMs = this.nowMs()
-    const virtual = new VirtualClock(nowMs)
-    this.#clock = virtual
-    for (const held of this.#holds) held.release = virtual.hold()
-    for (const waiting of this.#waiting) {
-      waiting.timer.cancel()
-      waiting.timer = virtual.schedule(waiting.dueMs - nowMs, waiting.task)
-    }
+    clearInterval(this.#timer)
+    this.#release()
+  }
+
+  #follow(): void {
+    const nowMs = systemClock.nowMs()
+    // The time moves only from task to task.
+    this.schedule(nowMs - this.nowMs(), () => undefined)
+    while ((this.nextDueMs() ?? Infinity) <= nowMs) this.runNext()
   }
 }
