@@ -53,12 +53,6 @@ export interface Forwarding {
   readonly answer: string
 }
 
-/** How forwarding a request ended, and the answer that the request's sender gets. */
-export interface Forwarded {
-  readonly forwarding: Forwarding
-  readonly answer: HttpAnswer
-}
-
 /** A request to forward. */
 export interface ForwardedRequest {
   /** The type of the webhook; null if the request is malformed. */
@@ -99,18 +93,17 @@ export class Forwarder {
    * `Via`. Doesn't follow redirects. Refuses a request that this receiver has already forwarded, and any request while
    * too many are in flight. Never rejects. Returns undefined if there is no target for the type.
    */
-  async forward(received: ForwardedRequest): Promise<Forwarded | undefined> {
+  async forward(received: ForwardedRequest): Promise<Forwarding | undefined> {
     const { targets } = this.#settings
     const target =
       targets.find(({ type }) => type === received.type) ??
       targets.find(({ type }) => type === null)
     if (target === undefined) return undefined
     const url = forwardUrl(target.url, received.path)
-    const refused = (error: string): Forwarded =>
-      failed({ url: url.href, ...noAnswer, durationMs: 0, error })
-    if (this.#isOwn(received)) return refused('loop')
+    const refused = { url: url.href, ...noAnswer, durationMs: 0 }
+    if (this.#isOwn(received)) return { ...refused, error: 'loop' }
     if (this.#settings.timeoutMs === 0 && this.#ends.size >= endlessMax)
-      return refused('too_many_under_way')
+      return { ...refused, error: 'too_many_under_way' }
     const end = new AbortController()
     this.#ends.add(end)
     if (this.#closed) end.abort()
@@ -125,7 +118,7 @@ export class Forwarder {
     received: ForwardedRequest,
     target: URL,
     end: AbortController,
-  ): Promise<Forwarded> {
+  ): Promise<Forwarding> {
     const startedAtMs = this.#clock.nowMs()
     const { timeoutMs, headers: given, insecure } = this.#settings
     const url = target.href
@@ -146,10 +139,10 @@ export class Forwarder {
       rest?.cancel()
       const { statusCode: status = 0 } = response
       const answer = { headers: headersOf(response), answer: text }
-      return answered({ url, status, durationMs: durationMs(), error: null, ...answer }, status)
+      return { url, status, durationMs: durationMs(), error: null, ...answer }
     } catch (error) {
       const code = this.#failureCode(error, end.signal)
-      return failed({ url, ...noAnswer, durationMs: durationMs(), error: code })
+      return { url, ...noAnswer, durationMs: durationMs(), error: code }
     } finally {
       timer?.cancel()
     }
@@ -197,6 +190,8 @@ export async function post(
     request(url, { ...given, method: 'POST', agent: false, headers: [...own, ...headers].flat() })
       .on('response', resolve)
       .on('error', reject)
+      // For an answer 101, Node closes the connection and emits neither of them.
+      .on('close', () => reject(new Error('socket hang up')))
       .end(rawBody)
   })
 }
@@ -258,17 +253,6 @@ export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[]
   return headers
 }
 
-function answered(forwarding: Forwarding, status: number): Forwarded {
-  if (status >= 200 && status < 300) return { forwarding, answer: accepted(status) }
-  const message = `The target answered ${status}`
-  const retryAfter = forwarding.headers['retry-after']
-  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
-  return {
-    forwarding,
-    answer: withHeaders(errorAnswer(status, 'forwarded_status', message), headers),
-  }
-}
-
 /** The status that the sender gets, by the error of forwarding; 502 for all other errors. */
 const failureStatuses: ReadonlyMap<string, number> = new Map([
   ['timeout', 504],
@@ -276,12 +260,16 @@ const failureStatuses: ReadonlyMap<string, number> = new Map([
   ['too_many_under_way', 503],
 ])
 
-/** Makes the answer without the target's URL, because the sender may be a different machine. */
-function failed(forwarding: Forwarding): Forwarded {
-  const { error } = forwarding
-  const status = failureStatuses.get(error ?? '') ?? 502
-  const message = `Cannot forward to the target: ${error ?? ''}`
-  return { forwarding, answer: errorAnswer(status, 'forward_failed', message) }
+/** Makes the answer to a forwarded request, without the target's URL, because the sender may be a different machine. */
+export function forwardedAnswer({ status, error, headers }: Forwarding): HttpAnswer {
+  if (status === null) {
+    const message = `Cannot forward to the target: ${error ?? ''}`
+    return errorAnswer(failureStatuses.get(error ?? '') ?? 502, 'forward_failed', message)
+  }
+  if (status >= 200 && status < 300) return accepted(status)
+  const answer = errorAnswer(status, 'forwarded_status', `The target answered ${status}`)
+  const retryAfter = headers['retry-after']
+  return retryAfter === undefined ? answer : withHeaders(answer, { 'retry-after': retryAfter })
 }
 
 /** Host names and addresses that mean this machine. */

@@ -20,7 +20,13 @@ import {
   type GivenAnswer,
   type PlansInput,
 } from './faults/index.ts'
-import { checkNotOwn, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
+import {
+  checkNotOwn,
+  Forwarder,
+  forwardedAnswer,
+  rawHeadersOf,
+  type Forwarding,
+} from './forward.ts'
 import { RequestReader, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf, type Exchange } from './record.ts'
@@ -228,9 +234,8 @@ export class Receiver implements AsyncDisposable {
    *
    * @returns how forwarding ended; undefined if its type has no target
    */
-  async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
-    const headers = Object.entries(event.headers)
-    return (await this.#forwarder.forward({ ...event, headers }))?.forwarding
+  forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
+    return this.#forwarder.forward({ ...event, headers: Object.entries(event.headers) })
   }
 
   async #open(): Promise<Endpoints> {
@@ -295,8 +300,8 @@ export class Receiver implements AsyncDisposable {
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
-    const forwarded = await this.#forward(arrival, inspection, decision)
-    const answer = forwarded?.answer
+    const forwarding = await this.#forward(arrival, inspection, decision)
+    const answer = forwarding && forwardedAnswer(forwarding)
     const given =
       answer === undefined
         ? decision
@@ -311,7 +316,7 @@ export class Receiver implements AsyncDisposable {
         inspection,
         decision: given,
         endpoint: endpoints === 1 ? null : endpoint,
-        forwarding: forwarded?.forwarding ?? null,
+        forwarding: forwarding ?? null,
         answeredAtMs: runtime.clock.nowMs(),
       })
     })
@@ -326,7 +331,7 @@ export class Receiver implements AsyncDisposable {
     { request, response }: Arrival,
     inspection: Inspection,
     { reply, status }: Decision,
-  ): Promise<Forwarded | undefined> {
+  ): Promise<Forwarding | undefined> {
     const { targets, filter } = this.#settings.forwarding
     if (targets.length === 0) return undefined
     if (response.destroyed || inspection.withheld !== null) return undefined

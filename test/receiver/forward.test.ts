@@ -18,6 +18,8 @@ import {
   WatchedClock,
 } from './requests.ts'
 
+const upgrade = { connection: 'upgrade', upgrade: 'websocket' }
+
 const to = (url: string): readonly ForwardTarget[] => [{ type: null, url }]
 
 /** Starts a receiver that forwards everything to an endpoint. */
@@ -211,6 +213,7 @@ describe('forwarding', () => {
     ['closes the connection', 'hang-up', 'connection_closed'],
     ['resets it', 'reset', 'ECONNRESET'],
     ['answers with bytes that are not HTTP', 'malformed', 'malformed_answer'],
+    ['switches protocols', { status: 101, headers: upgrade }, 'connection_closed'],
   ] as const)('answers 502 when the target %s, and continues', async (_, plan, error) => {
     const url = plan === undefined ? await unreachableUrl() : (await TestEndpoint.start(plan)).url
     const receiving = await start({ forwardTo: to(url) })

@@ -82,13 +82,10 @@ export function planFor(
   plans: readonly AnswerPlan[],
   { type, endpoint }: PlannedWebhook,
 ): AnswerPlan | undefined {
-  let closest: AnswerPlan | undefined
-  for (const plan of plans) {
-    if (plan.type !== undefined && plan.type !== type) continue
-    if (plan.endpoint !== undefined && plan.endpoint !== endpoint) continue
-    if (closest === undefined || closeness(plan) > closeness(closest)) closest = plan
-  }
-  return closest
+  const applying = plans.filter(
+    (plan) => (plan.type ?? type) === type && (plan.endpoint ?? endpoint) === endpoint,
+  )
+  return applying.toSorted((one, other) => closeness(other) - closeness(one))[0]
 }
 
 function closeness({ type, endpoint }: AnswerPlan): number {
