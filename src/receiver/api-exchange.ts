@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLoopbackAddress } from '../http/index.ts'
-import { SettingError, type JsonValue } from '../model/index.ts'
+import { SettingError } from '../model/index.ts'
 
 /** The path prefix of the API. */
 export const apiPrefix = '/_evroute/'
 /** The path prefix of actions, which need POST. */
 export const actionsPrefix = '/_evroute/actions/'
+
+/** Thrown if a request names something that does not exist. It is answered 404. */
+export class NotFoundError extends Error {}
 
 /** The headers that proxies and HTTP tunnels add, such as `X-Forwarded-For`, `X-Real-IP` and `CF-Connecting-IP`. */
 const proxyHeader = /^(?:via|cdn-loop|(?:x-)?forwarded(?:-.+)?|.+-(?:real|client|connecting)-ip)$/
@@ -53,13 +56,4 @@ export function readQuery<Name extends string>(
     values[found] = value
   }
   return values
-}
-
-/** Parses JSON; undefined if the text is not JSON. */
-export function parsedJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }

@@ -58,6 +58,12 @@ export class EventLog {
     return this.#kept.slice(from, from + eventsMax).map(({ event }) => event)
   }
 
+  /** Returns the event with a number; undefined if it is not kept. */
+  get(seq: number): ReceivedEvent | undefined {
+    const [event] = this.after(seq - 1, 1)
+    return event?.seq === seq ? event : undefined
+  }
+
   /** The current counts. The object does not change later. */
   get counts(): ReceivedCounts {
     return this.#counts

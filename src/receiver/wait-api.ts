@@ -10,7 +10,7 @@ import {
 } from '../http/index.ts'
 import { parseMatch, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
-import { apiPrefix, drained, isLocalRequest, readQuery } from './api-exchange.ts'
+import { apiPrefix, drained, isLocalRequest, NotFoundError, readQuery } from './api-exchange.ts'
 import { eventRecord } from './event-record.ts'
 import type { JudgedExpectation } from './expectations.ts'
 import type { Inspected, Inspector } from './inspector/index.ts'
@@ -119,9 +119,8 @@ function foreignAnswer(
     return isForeignOrigin(headers, url) ? refusal('foreign_origin') : undefined
   }
   // Check the address too, because the client can send any Host.
-  if (!isLocalRequest(request)) return refusal('not_local')
-  const sign = foreignSign(headers, url)
-  return sign && refusal(sign)
+  const sign = isLocalRequest(request) ? foreignSign(headers, url) : 'not_local'
+  return sign && refusal(sign, sessions !== undefined)
 }
 
 const refusals = {
@@ -130,9 +129,11 @@ const refusals = {
   foreign_origin: ['origin_not_allowed', 'Web pages on a different origin may not use the API'],
 } as const
 
-function refusal(why: keyof typeof refusals): HttpAnswer {
+/** @param hasLink - whether the receiver has printed a link that opens a session */
+function refusal(why: keyof typeof refusals, hasLink = false): HttpAnswer {
   const [code, message] = refusals[why]
-  return errorAnswer(403, code, message)
+  const other = hasLink ? '. Any other browser must open the link that evroute printed' : ''
+  return errorAnswer(403, code, `${message}${other}`)
 }
 
 function judgedAnswer({ result, events }: JudgedExpectation): HttpAnswer {
@@ -160,6 +161,7 @@ function recordOf(event: ReceivedEvent | undefined): object | null {
 
 /** Makes the answer for an error. Rethrows errors that are bugs of the receiver. */
 function answerOf(error: unknown): HttpAnswer {
+  if (error instanceof NotFoundError) return errorAnswer(404, 'not_found', error.message)
   if (!(error instanceof EvrouteError)) throw error
   const { code, message, hint } = error
   return jsonAnswer(error instanceof SettingError ? 400 : 409, { error: { code, message, hint } })

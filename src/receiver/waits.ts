@@ -6,16 +6,21 @@ export class Waits {
   readonly #clock: Clock
   readonly #begun = new Set<AbortController>()
   readonly #awaited = new Set<() => void>()
-  #over = false
+  readonly #over = new AbortController()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
+  /** Aborts at {@link endAll}. */
+  get over(): AbortSignal {
+    return this.#over.signal
+  }
+
   /** Begins a wait. Abort the returned controller to end it. */
   begin(): AbortController {
     const wait = new AbortController()
-    if (this.#over) wait.abort()
+    if (this.over.aborted) wait.abort()
     else this.#begun.add(wait)
     return wait
   }
@@ -30,7 +35,7 @@ export class Waits {
 
   /** Resolves when the work is done, or at {@link endAll}. The work must not reject. Cheaper than {@link begin}. */
   async until(work: Promise<unknown>): Promise<void> {
-    if (this.#over) return
+    if (this.over.aborted) return
     await new Promise<void>((resolve) => {
       this.#awaited.add(resolve)
       void work.then(() => {
@@ -42,7 +47,7 @@ export class Waits {
 
   /** Ends every wait, including later ones. */
   endAll(): void {
-    this.#over = true
+    this.#over.abort()
     for (const wait of this.#begun) wait.abort()
     for (const end of this.#awaited) end()
   }

@@ -1,5 +1,6 @@
 import { request } from 'undici'
 import { expect, test } from 'vitest'
+import { createRuntime, ManualClock } from '../../src/runtime/index.ts'
 import { start, trackBody, post } from './requests.ts'
 
 /** Sends a request as if a proxy passed it on from a different machine. */
@@ -43,6 +44,18 @@ test('only the sign-in link lets a browser on a different machine into an open r
   expect(other.receiver.events).toHaveLength(0)
   expect(await post(`${page}actions/resend`, edited, json)).toMatchObject({ status: 200 })
   expect(other.receiver.events).toHaveLength(1)
+})
+
+test('once its session has ended, a browser is told to open the link again', async () => {
+  const clock = new ManualClock(0)
+  const { port, pageToken } = await start({ host: '0.0.0.0', runtime: createRuntime({ clock }) })
+  const page = `http://127.0.0.1:${port}/_evroute/`
+  const { headers } = await get(`${page}?token=${pageToken}`, elsewhere)
+  const cookie = String(headers['set-cookie']).split(';')[0]!
+  await clock.advance(12 * 60 * 60 * 1_000)
+  const answer = await request(`${page}plan`, { headers: { ...elsewhere, cookie } })
+  expect(answer.statusCode).toBe(403)
+  expect(await answer.body.text()).toContain('must open the link that evroute printed')
 })
 
 test('a browser at the root is redirected to the page, and is not recorded as a request', async () => {

@@ -1,5 +1,5 @@
 import { limits, SettingError, type JsonObject } from '../../model/index.ts'
-import { systemClock } from '../../runtime/index.ts'
+import { NotFoundError } from '../api-exchange.ts'
 import { delayInWords, isFault, parseDelay, type GivenAnswer } from '../faults/index.ts'
 import { keptEvent } from './reads.ts'
 import type { Inspected } from './inspected.ts'
@@ -18,20 +18,20 @@ export interface ActionContext extends Inspected {
   readonly isLocal: boolean
 }
 
-/** Performs an action. Returns the outcome; undefined if the request or expectation does not exist. */
-export type Action = (
-  body: JsonObject,
-  context: ActionContext,
-) => object | undefined | Promise<object | undefined>
+/** Performs an action, and returns the outcome. Throws a NotFoundError if the request or expectation does not exist. */
+export type Action = (body: JsonObject, context: ActionContext) => object | Promise<object>
 
 /** The actions of the API, by name. */
 export const actions: Readonly<Record<string, Action>> = {
-  resend: async ({ seq, edit }, inspected) => {
+  resend: ({ seq, edit }, inspected) => {
     const event = keptEvent(seq, inspected)
-    if (event === undefined) return undefined
     return sendTo(event.endpoint ?? 1, repeated(event, readEdit(edit)), inspected)
   },
-  send: ({ request }, inspected) => sendTo(1, readRequest(request), inspected),
+  send: ({ request, endpoint = 1 }, inspected) => {
+    const isNumber = typeof endpoint === 'number' && Number.isSafeInteger(endpoint)
+    if (isNumber) return sendTo(endpoint, readRequest(request), inspected)
+    throw new SettingError('endpoint', 'Cannot use endpoint: it must be a number, counting from 1')
+  },
   'next-answer': ({ answer, delay }, inspected) => {
     const answers = answersOf(inspected)
     if (answer === null) answers.dropNext()
@@ -48,8 +48,10 @@ export const actions: Readonly<Record<string, Action>> = {
       throw new SettingError('expect', 'Cannot use "expect": it must be text')
     return { id: expectations.watch(expect) }
   },
-  forget: ({ id }, { expectations }) =>
-    typeof id === 'number' && expectations.forget(id) ? { id } : undefined,
+  forget: ({ id }, { expectations }) => {
+    if (typeof id === 'number' && expectations.forget(id)) return { id }
+    throw new NotFoundError('There is no expectation with this id')
+  },
 }
 
 function answersOf({ answers }: Inspected): NonNullable<Inspected['answers']> {
@@ -97,15 +99,11 @@ async function sendTo(
   if (url === undefined) {
     throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
   }
-  const wait = waits.begin()
   // Use real time, like other requests to endpoints.
-  const timer = systemClock.schedule(limits.endpointDeadlineMs, () => wait.abort())
-  const ended = waits.endOf(wait)
+  const timeout = AbortSignal.timeout(limits.endpointDeadlineMs)
+  const signal = AbortSignal.any([timeout, waits.over])
   const { received } = log.counts
-  const sent = await sendRequest(outgoing, { url, secret, signal: wait.signal })
-  timer.cancel()
-  wait.abort()
-  await ended
+  const sent = await sendRequest(outgoing, { url, secret, signal })
   const { path, body } = outgoing
   const arrived = isElsewhere ? [] : log.after(received, receivedMeanwhileMax)
   const got = arrived.find((event) => event.path === path && event.rawBody.equals(body))

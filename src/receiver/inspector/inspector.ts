@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  closeOf,
   errorAnswer,
   foreignSign,
   jsonAnswer,
@@ -8,12 +9,18 @@ import {
   sendAnswer,
 } from '../../http/index.ts'
 import { parseMatch, type Match } from '../../match/index.ts'
-import { isJsonObject, limits, SettingError, type JsonObject } from '../../model/index.ts'
-import { apiPrefix, isLocalRequest, parsedJson, readQuery } from '../api-exchange.ts'
+import {
+  isJsonObject,
+  limits,
+  parseJson,
+  SettingError,
+  type JsonObject,
+} from '../../model/index.ts'
+import { apiPrefix, isLocalRequest, readQuery } from '../api-exchange.ts'
 import { actions } from './actions.ts'
 import { EventSummaries, summariesMax, type EventSummary } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
-import { keptEvent, reads } from './reads.ts'
+import { reads } from './reads.ts'
 import { sendCapture } from './send-capture.ts'
 import { streamSummaries } from './stream-summaries.ts'
 
@@ -63,9 +70,8 @@ export class Inspector {
     readonly keptFrom: number
   } {
     const { seqs = '' } = readQuery(query, ['seqs'])
-    const numbers = seqs.split(',', summariesMax).map(Number)
-    const events = numbers.map((seq) => keptEvent(seq, this.#inspected))
     const { log } = this.#inspected
+    const events = seqs.split(',', summariesMax).map((seq) => log.get(Number(seq)))
     return {
       keptFrom: log.after(0, 1)[0]?.seq ?? log.counts.received + 1,
       summaries: events.flatMap((event) => (event === undefined ? [] : this.#summaries.of(event))),
@@ -97,10 +103,6 @@ export class Inspector {
     }
     this.#streams += 1
     const lastId = request.headers['last-event-id']
-    const { waits } = this.#inspected
-    const wait = waits.begin()
-    response.once('close', () => wait.abort())
-    const ended = waits.endOf(wait)
     await streamSummaries(response, {
       inspected: this.#inspected,
       summaries: this.#summaries,
@@ -108,12 +110,8 @@ export class Inspector {
       match: wanted,
       isSampled: sample === 'true',
       lastId: typeof lastId === 'string' ? lastId : undefined,
-      signal: wait.signal,
-    }).finally(() => {
-      this.#streams -= 1
-      wait.abort()
-    })
-    await ended
+      signal: AbortSignal.any([closeOf(response), this.#inspected.waits.over]),
+    }).finally(() => (this.#streams -= 1))
     response.end()
   }
 
@@ -121,7 +119,7 @@ export class Inspector {
     checkMediaType(request, 'application/json')
     const { clock } = this.#inspected
     const { kind, bytes } = await readBody(request, { bytesMax: actionBytesMax, clock })
-    const body = kind === 'complete' ? parsedJson(bytes.toString()) : undefined
+    const body = kind === 'complete' ? parseJson(bytes.toString()) : undefined
     if (isJsonObject(body)) return body
     throw new SettingError('body', 'Cannot read the body: it must be a JSON object')
   }
@@ -137,7 +135,7 @@ function checkMediaType({ headers }: IncomingMessage, wanted: string): void {
   throw new SettingError('content-type', `Cannot read the body: its Content-Type must be ${wanted}`)
 }
 
-function answerWith(response: ServerResponse, body: object | undefined): boolean {
-  if (body !== undefined) sendAnswer(response, jsonAnswer(200, body))
-  return body !== undefined
+function answerWith(response: ServerResponse, body: object): true {
+  sendAnswer(response, jsonAnswer(200, body))
+  return true
 }

@@ -2,58 +2,56 @@ import { conditionText, matchOf, MatchError, parseMatch } from '../../match/inde
 import {
   eventTypes,
   formatTimestamp,
+  parseJson,
   sampleCall,
   SettingError,
   type AnalyticsEvent,
   type EventType,
+  type JsonValue,
 } from '../../model/index.ts'
 import { buildWebhookBody } from '../../webhook/index.ts'
-import { parsedJson, readQuery } from '../api-exchange.ts'
+import { NotFoundError, readQuery } from '../api-exchange.ts'
 import { snippets } from '../diagnosis/index.ts'
 import { eventRecord } from '../event-record.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import type { Inspected } from './inspected.ts'
 import { compareEvents, payloadChanges } from './payload-changes.ts'
 
-/** Answers a read. Returns undefined if the request does not exist. */
-export type Read = (query: URLSearchParams, inspected: Inspected) => object | undefined
+/** Answers a read. Throws a NotFoundError if the receiver does not have what is asked for. */
+export type Read = (query: URLSearchParams, inspected: Inspected) => object
 
 /** The reads of the API, by path. */
 export const reads: Readonly<Record<string, Read>> = {
-  event: (query, inspected) =>
-    ofEvent(query, inspected, (event) => ({ v: 1, ...eventRecord(event) })),
+  event: (query, inspected) => ({
+    v: 1,
+    ...eventRecord(keptEvent(readQuery(query, ['seq']).seq, inspected)),
+  }),
   changes: (query, inspected) => {
     const { seq, with: other } = readQuery(query, ['seq', 'with'])
-    const event = keptEvent(Number(seq), inspected)
-    if (event === undefined) return undefined
-    if (other === undefined) return payloadChanges(event, inspected.log)
-    const compared = keptEvent(Number(other), inspected)
-    return compared === undefined ? undefined : compareEvents(event, compared)
+    const event = keptEvent(seq, inspected)
+    return other === undefined
+      ? payloadChanges(event, inspected.log)
+      : compareEvents(event, keptEvent(other, inspected))
   },
-  expectation: (query, inspected) =>
-    ofEvent(query, inspected, (event) => ({ text: expectationOf(event) })),
+  expectation: (query, inspected) => ({
+    text: expectationOf(keptEvent(readQuery(query, ['seq']).seq, inspected)),
+  }),
   condition: (query) => readCondition(readQuery(query, ['keys', 'value'])),
   match: (query) => readMatch(readQuery(query, ['text']).text ?? ''),
   expectations: (_query, { expectations }) => ({ expectations: expectations.shown }),
-  plan: (_query, { answers }) => answers?.planned(),
+  plan: (_query, { answers }) => {
+    if (answers !== undefined) return answers.planned()
+    throw new NotFoundError('A capture receives no webhooks, and gives no answers')
+  },
   samples: (_query, { clock }) => ({ samples: samplesAt(clock.nowMs()) }),
   snippets: () => ({ snippets }),
 }
 
-/** Returns the event with a number; undefined if it is not kept, or if the value is not a number. */
-export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent | undefined {
-  if (typeof seq !== 'number' || !Number.isSafeInteger(seq)) return undefined
-  const [event] = log.after(seq - 1, 1)
-  return event?.seq === seq ? event : undefined
-}
-
-function ofEvent(
-  query: URLSearchParams,
-  inspected: Inspected,
-  answer: (event: ReceivedEvent) => object,
-): object | undefined {
-  const event = keptEvent(Number(readQuery(query, ['seq']).seq), inspected)
-  return event === undefined ? undefined : answer(event)
+/** Returns the event with a number. Throws a NotFoundError if it is not kept. */
+export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent {
+  const event = log.get(Number(seq))
+  if (event !== undefined) return event
+  throw new NotFoundError('The receiver does not keep this request')
 }
 
 /** Makes the match condition for a value of a payload. `keys` and `value` are JSON. */
@@ -61,10 +59,10 @@ function readCondition({
   keys = '',
   value = '',
 }: Partial<Record<'keys' | 'value', string>>): object {
-  const path = parsedJson(keys)
+  const path = parseJson(keys)
   const isPath = Array.isArray(path) && path.every((key) => typeof key === 'string')
   if (!isPath) throw new SettingError('keys', 'Cannot use "keys": it must be a JSON array of names')
-  return { text: conditionText(path, parsedJson(value)) }
+  return { text: conditionText(path, parseJson(value) as JsonValue | undefined) }
 }
 
 function readMatch(text: string): object {

@@ -68,14 +68,14 @@ export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
 
 /**
  * Reads a new request: a path or URL, headers, and either `body` or `rawBase64`. A `body` is text, and is signed. Bytes
- * in `rawBase64` are sent without a new signature. Throws a SettingError `request` for anything else.
+ * in `rawBase64` are signed if `sign` is true. Throws a SettingError `request` for anything else.
  */
 export function readRequest(value: unknown): OutgoingRequest {
-  const { rawBase64, ...edit } = isJsonObject(value) ? value : {}
+  const { rawBase64, sign, ...edit } = isJsonObject(value) ? value : {}
   const { url, headers = {}, body, ...given } = readEdit(edit)
   const path = given.path ?? pathOf(url) ?? '/'
   if (typeof rawBase64 === 'string' && body === undefined) {
-    return { url, path, headers, body: Buffer.from(rawBase64, 'base64'), isSigned: false }
+    return { url, path, headers, body: Buffer.from(rawBase64, 'base64'), isSigned: sign === true }
   }
   if (rawBase64 === undefined && body !== undefined) {
     return { url, path, headers, body: Buffer.from(body), isSigned: true }
@@ -105,7 +105,7 @@ export async function sendRequest(
     answer.on('error', () => undefined).destroy()
     return { status: answer.statusCode ?? null, error: null }
   } catch (error) {
-    return { status: null, error: messageOf(error) }
+    return { status: null, error: signal.aborted ? 'no answer in time' : messageOf(error) }
   }
 }
 

@@ -117,6 +117,39 @@ describe('POST /_evroute/actions', () => {
     expect(await act(url, 'send', {})).toMatchObject({ status: 400 })
   })
 
+  test('signs the bytes of a new request if it is told to, and sends it to the given endpoint', async () => {
+    const { url, receiver } = await start({ secret, endpoints: 2 })
+    const rawBase64 = Buffer.from([0xff, 0x00]).toString('base64')
+    const request = { rawBase64, sign: true, headers: { 'x-signature': '0'.repeat(40) } }
+    expect(await act(url, 'send', { request, endpoint: 2 })).toMatchObject({
+      body: { seq: 1, signature: 'valid' },
+    })
+    expect(receiver.events).toMatchObject([{ endpoint: 2, rawBody: Buffer.from([0xff, 0x00]) }])
+    expect(await act(url, 'send', { request, endpoint: 'b' })).toMatchObject({ status: 400 })
+  })
+
+  test('says that a request or an expectation is not kept', async () => {
+    const { url } = await start()
+    const missing = (message: string) => ({
+      status: 404,
+      body: { error: { code: 'not_found', message } },
+    })
+    const request = missing('The receiver does not keep this request')
+    expect(await act(url, 'resend', { seq: 7 })).toMatchObject(request)
+    expect(await act(url, 'resend', {})).toMatchObject(request)
+    const expectation = missing('There is no expectation with this id')
+    expect(await act(url, 'forget', { id: 7 })).toMatchObject(expectation)
+  })
+
+  test('says that a server did not answer in time', async () => {
+    const { url, receiver } = await start()
+    const endpoint = await TestEndpoint.start('hang')
+    const sent = act(url, 'send', { request: { url: endpoint.url, body: trackBody } })
+    await endpoint.received(1)
+    await receiver.close()
+    expect(await sent).toMatchObject({ body: { status: null, error: 'no answer in time' } })
+  })
+
   test('sends a signed request to a different server, with the path of the URL', async () => {
     const { url } = await start({ secret })
     const other = await start({ secret })
