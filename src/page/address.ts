@@ -1,5 +1,6 @@
 import { effect } from '@preact/signals'
-import type { Session } from './session.ts'
+import { tell } from './notice.tsx'
+import { session } from './session.ts'
 
 /** The state of the page in the fragment of the URL. It contains no token, so that links can be shared. */
 interface Place {
@@ -10,7 +11,7 @@ interface Place {
 }
 
 /** Follows the receiver, and keeps the filter and the selected request in the fragment of the URL. */
-export async function keepAddress(session: Session): Promise<void> {
+export async function keepAddress(): Promise<void> {
   const { filter, onlyFailed, selected, capture, receiver } = session
   /** The place to which the page is moving. Nothing is written until the page is there. */
   let going: Place | undefined
@@ -18,7 +19,7 @@ export async function keepAddress(session: Session): Promise<void> {
     const [run, seq] = (going?.request ?? '').split('-')
     if (seq === undefined) session.close()
     else if (run === receiver.value?.run) void session.select(Number(seq))
-    else session.tell(`The link to request #${seq} is no longer valid: the receiver was restarted.`)
+    else tell(`The link to request #${seq} is no longer valid: the receiver was restarted.`)
     going = undefined
   }
   const go = async (): Promise<void> => {

@@ -1,36 +1,36 @@
 import type { JSX } from 'preact'
-import { readPlan } from './api.ts'
+import type { PlannedAnswers } from '../receiver/index.ts'
+import { setNextAnswer, setPlan } from './actions.ts'
+import { read } from './api.ts'
 import { Choice, Field, filledFields } from './field.tsx'
-import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
+import { session } from './session.ts'
+import { Shown } from './shown.tsx'
 import { countText } from './text.ts'
-import { useRead } from './use-read.ts'
+import { usePolled } from './use-read.ts'
 
 const answers = [200, 400, 404, 410, 429, 500, 503, 'reset', 'hang', 'empty', 'malformed'] as const
 
 /** Forms for the answer to the next webhook, and for the plan that follows. */
-export function Answers({ session }: SessionParts): JSX.Element {
+export function Answers(): JSX.Element {
   return (
     <Popover label="Next answer">
       {(close) => (
         <>
-          <NextAnswer session={session} close={close} />
-          <Plan session={session} />
+          <NextAnswer close={close} />
+          <Plan />
         </>
       )}
     </Popover>
   )
 }
 
-function NextAnswer({
-  session,
-  close,
-}: SessionParts & { readonly close: () => void }): JSX.Element {
+function NextAnswer({ close }: { readonly close: () => void }): JSX.Element {
   const choose = (event: SubmitEvent): void => {
     const fields = filledFields(event)
     const answer = answers.find((each) => String(each) === fields['answer'])
     close()
-    if (answer !== undefined) void session.setNextAnswer(answer, fields['delay']?.trim() ?? '')
+    if (answer !== undefined) void setNextAnswer(answer, fields['delay']?.trim() ?? '')
   }
   return (
     <form onSubmit={choose}>
@@ -43,19 +43,16 @@ function NextAnswer({
   )
 }
 
-function Plan({ session }: SessionParts): JSX.Element {
+function Plan(): JSX.Element {
   const version = session.version.value
-  const reading = useRead(readPlan, [version, session.list.version.value])
-  if (reading.kind === 'loading') return <p class="muted">Reading the plan…</p>
-  if (reading.kind === 'failed') return <p class="problem">{reading.message}</p>
-  if (reading.value === undefined) return <p class="muted">A capture does not answer.</p>
-  const { next, plans } = reading.value
-  const set = (event: SubmitEvent): void => {
-    const before = plans.map(({ plan }) => plan).join('\n')
-    void session.setPlan(filledFields(event)['plan'] ?? '', before)
-  }
+  const reading = usePolled(() => read('plan'), [version, session.list.version.value])
+  return <Shown reading={reading}>{(planned) => <PlanForm key={version} {...planned} />}</Shown>
+}
+
+function PlanForm({ next, plans }: PlannedAnswers): JSX.Element {
+  const text = plans.map(({ plan }) => plan).join('\n')
   return (
-    <form onSubmit={set}>
+    <form onSubmit={(event) => void setPlan(filledFields(event)['plan'] ?? '', text)}>
       <p class="muted">
         {next.length === 0 ? '' : `Next: ${next.join(', ')}. `}
         {plans.length === 0
@@ -64,8 +61,8 @@ function Plan({ session }: SessionParts): JSX.Element {
       </p>
       <label>
         Plans such as 503x3,200; one per line
-        <textarea name="plan" rows={2} spellcheck={false} key={version}>
-          {plans.map(({ plan }) => plan).join('\n')}
+        <textarea name="plan" rows={2} spellcheck={false}>
+          {text}
         </textarea>
       </label>
       <button type="submit">Set plan</button>

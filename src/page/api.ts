@@ -6,6 +6,7 @@ import type {
   Resent,
   ShownExpectation,
 } from '../receiver/index.ts'
+import { ask, jsonOf, messageOf, post } from './http.ts'
 
 /** Facts about the receiver, which come with the stream. */
 export interface ReceiverFacts {
@@ -25,7 +26,8 @@ export interface StreamListener {
   readonly missed: (count: number) => void
   /** Called with new requests that match, oldest first. `lastSeq` is the newest number, even if it does not match. */
   readonly arrived: (rows: readonly ListRow[], lastSeq: number) => void
-  readonly connection: (state: 'open' | 'lost') => void
+  /** Called with the reason if the receiver refuses to send its requests. */
+  readonly connection: (state: 'open' | 'lost', refusal?: string) => void
 }
 
 /** A request in a burst, still without its summary. The page reads it when the row is on the screen. */
@@ -62,8 +64,9 @@ export interface RequestEdit {
   readonly body: string
 }
 
-/** A new request. The receiver signs a `body`, and sends `rawBase64` without changes. */
-export type NewRequest = RequestEdit | (Omit<RequestEdit, 'body'> & { readonly rawBase64: string })
+/** A request to send. The receiver signs a `body`, and signs `rawBase64` only if it is told to. */
+export type NewRequest =
+  RequestEdit | (Omit<RequestEdit, 'body'> & { readonly rawBase64: string; readonly sign: boolean })
 
 /** The requests of a capture. */
 export interface Capture {
@@ -78,6 +81,19 @@ export interface Capture {
 /** Pause before the page connects again. The browser itself gives up after an error answer, such as from a proxy. */
 const reconnectMs = 3_000
 
+/** Returns why the receiver refuses a stream, which an EventSource does not tell; undefined if it does not refuse it. */
+async function refusalOf(url: string): Promise<string | undefined> {
+  const asking = new AbortController()
+  try {
+    const answer = await fetch(url, { signal: asking.signal })
+    if (!answer.ok) jsonOf({ status: answer.status, text: await answer.text() })
+  } catch (error) {
+    return error instanceof TypeError ? undefined : messageOf(error)
+  }
+  asking.abort()
+  return undefined
+}
+
 /**
  * Follows the requests that match. An empty filter matches all. If the connection is lost, the browser connects again,
  * and the receiver continues after the last request that it sent.
@@ -86,7 +102,8 @@ const reconnectMs = 3_000
  */
 export function follow(filter: string, listener: StreamListener): () => void {
   const matched = filter === '' ? {} : { match: filter }
-  const source = new EventSource(`stream?${new URLSearchParams({ ...matched, sample: 'true' })}`)
+  const url = `stream?${new URLSearchParams({ ...matched, sample: 'true' })}`
+  const source = new EventSource(url)
   let end = (): void => source.close()
   const on = (name: string, hear: (data: never, seq: number) => void): void =>
     source.addEventListener(name, ({ data, lastEventId }) =>
@@ -97,7 +114,10 @@ export function follow(filter: string, listener: StreamListener): () => void {
     listener.connection('lost')
     if (source.readyState !== EventSource.CLOSED) return
     const timer = setTimeout(() => (end = follow(filter, listener)), reconnectMs)
-    end = () => clearTimeout(timer)
+    const waiting = (end = () => clearTimeout(timer))
+    void refusalOf(url).then((refusal) => {
+      if (refusal !== undefined && end === waiting) listener.connection('lost', refusal)
+    })
   })
   on('reset', listener.reset)
   on('missed', ({ from, to }: { from: number; to: number }) => listener.missed(to - from + 1))
@@ -110,142 +130,76 @@ export function follow(filter: string, listener: StreamListener): () => void {
   return () => end()
 }
 
-/** The summaries of the requests that the receiver still keeps. */
-export interface ReadSummaries {
-  readonly summaries: readonly EventSummary[]
-  /** The number of the oldest request that the receiver keeps. */
-  readonly keptFrom: number
+/** The answers to reads, by path. */
+interface Reads {
+  readonly event: EventRecord
+  /** The differences from the payload `with`; by default, from the previous one of the same user or group. */
+  readonly changes: PayloadChanges
+  /** `keptFrom` is the number of the oldest request that the receiver keeps. */
+  readonly summaries: {
+    readonly summaries: readonly EventSummary[]
+    readonly keptFrom: number
+  }
+  /** The condition that selects requests with a value. */
+  readonly condition: { readonly text: string }
+  /** An expectation that a request would meet. */
+  readonly expectation: { readonly text: string }
+  /** The expectations and their states, oldest first. */
+  readonly expectations: { readonly expectations: readonly ShownExpectation[] }
+  readonly match: { readonly valid: true } | ({ readonly valid: false } & MatchProblem)
+  readonly plan: PlannedAnswers
+  /** A sample body for each type of webhook. */
+  readonly samples: { readonly samples: Readonly<Record<string, string>> }
+  /** A handler that verifies signatures for each language or framework. */
+  readonly snippets: { readonly snippets: Readonly<Record<string, string>> }
 }
 
-export async function readSummaries(seqs: readonly number[]): Promise<ReadSummaries> {
-  const answer = await read<ReadSummaries>('summaries', { seqs: seqs.join(',') })
-  return answer ?? { summaries: [], keptFrom: 0 }
+/** Reads from the receiver. */
+export async function read<Path extends keyof Reads>(
+  path: Path,
+  query: Readonly<Record<string, string | number | undefined>> = {},
+): Promise<Reads[Path]> {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  const texts = given.map(([name, value]) => [name, String(value)])
+  const answer = await ask(texts.length === 0 ? path : `${path}?${new URLSearchParams(texts)}`)
+  return jsonOf(answer) as Reads[Path]
 }
 
-/** Reads a request. Returns undefined if the receiver has dropped it. */
-export function readEvent(seq: number): Promise<EventRecord | undefined> {
-  return read('event', { seq })
+/** The answers to actions, by name. */
+interface Actions {
+  readonly send: Resent
+  readonly 'next-answer': unknown
+  readonly plan: PlannedAnswers
+  readonly expect: { readonly id: number }
+  readonly forget: unknown
 }
 
-/**
- * Compares a payload with that of another request; by default, with the previous one of the same user or group. Returns
- * undefined if the receiver has dropped a request.
- */
-export function readChanges(seq: number, other?: number): Promise<PayloadChanges | undefined> {
-  return read('changes', other === undefined ? { seq } : { seq, with: other })
+/** Performs an action on the receiver. */
+export async function act<Name extends keyof Actions>(
+  name: Name,
+  body: object,
+): Promise<Actions[Name]> {
+  return jsonOf(await post(`actions/${name}`, JSON.stringify(body))) as Actions[Name]
 }
 
-/** Reads the condition that selects requests with the given value. */
-export async function readCondition(keys: readonly string[], value: unknown): Promise<string> {
-  const isLong = typeof value === 'string' && value.length > 1_000
-  const query = { keys: JSON.stringify(keys), value: isLong ? '{}' : JSON.stringify(value) }
-  return (await read<{ text: string }>('condition', query))?.text ?? ''
-}
-
-/** Reads an expectation that the request would meet. */
-export async function readExpectation(seq: number): Promise<string> {
-  return (await read<{ text: string }>('expectation', { seq }))?.text ?? ''
-}
-
-/** Reads the expectations and their states, oldest first. */
-export async function readExpectations(): Promise<readonly ShownExpectation[]> {
-  const answer = await read<{ expectations: readonly ShownExpectation[] }>('expectations')
-  return answer?.expectations ?? []
-}
-
-/** Reads the planned answers. Returns undefined for a capture. */
-export function readPlan(): Promise<PlannedAnswers | undefined> {
-  return read('plan')
-}
-
-/** Reads a sample body for each type of webhook. */
-export async function readSamples(): Promise<Readonly<Record<string, string>>> {
-  return (await read<{ samples: Readonly<Record<string, string>> }>('samples'))?.samples ?? {}
-}
-
-/** Reads a handler that verifies signatures for each language or framework. */
-export async function readSnippets(): Promise<Readonly<Record<string, string>>> {
-  return (await read<{ snippets: Readonly<Record<string, string>> }>('snippets'))?.snippets ?? {}
-}
-
-/** Checks a filter. Returns undefined if it is valid. */
-export async function checkFilter(text: string): Promise<MatchProblem | undefined> {
-  if (text === '') return undefined
-  const answer = await read<MatchProblem & { readonly valid: boolean }>('match', { text })
-  return answer?.valid === false ? answer : undefined
-}
-
-/** Sends a request again. An edited request gets a new signature. */
-export function resend(seq: number, edit?: Partial<RequestEdit>): Promise<Resent> {
-  return act('resend', { seq, edit }) as Promise<Resent>
-}
-
-export function send(request: NewRequest): Promise<Resent> {
-  return act('send', { request }) as Promise<Resent>
-}
-
-/** Answers the next webhook with a status or a fault. Null cancels the answers set before. */
-export async function setNextAnswer(answer: number | string | null, delay?: string): Promise<void> {
-  await act('next-answer', { answer, delay })
-}
-
-/** Replaces the answer plans. Each line is a plan. */
-export async function setPlan(lines: readonly string[]): Promise<void> {
-  await act('plan', { plan: lines })
-}
-
-/** Expects webhooks from now on. Returns the number of the expectation. */
-export async function expectWebhooks(text: string): Promise<number> {
-  return ((await act('expect', { expect: text })) as { readonly id: number }).id
-}
-
-export async function forgetExpectation(id: number): Promise<void> {
-  await act('forget', { id })
+/** Makes the query for the requests that match. An empty filter matches all. */
+export function matchQuery(filter: string): string {
+  return filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
 }
 
 /** Reads the requests of a capture that match. */
 export async function readCapture(file: Blob, filter: string): Promise<Capture> {
-  const query = filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
-  const answer = await post(`actions/read-capture${query}`, 'application/x-ndjson', file)
-  if (!answer.ok) await bodyOf(answer)
-  const lines = (await answer.text()).trimEnd().split('\n')
-  const { read = 0, badRows = 0 } = JSON.parse(lines.pop() ?? '{}') as Partial<Capture>
+  const path = `actions/read-capture${matchQuery(filter)}`
+  const { status, text } = await post(path, file, 'application/x-ndjson')
+  const lines = text.trimEnd().split('\n')
+  const { read: count, badRows } = jsonOf({ status, text: lines.pop() ?? '' }) as Capture
   const requests = lines.map(
     (line) => JSON.parse(line) as { summary: EventSummary; record: EventRecord },
   )
   return {
     summaries: requests.map(({ summary }) => summary),
     records: new Map(requests.map(({ record }) => [record.seq, record])),
-    read,
+    read: count,
     badRows,
   }
-}
-
-/** Returns undefined for a 404. */
-async function read<Answer>(
-  path: string,
-  query: Readonly<Record<string, string | number>> = {},
-): Promise<Answer | undefined> {
-  const texts = Object.entries(query).map(([name, value]) => [name, String(value)])
-  const answer = await fetch(texts.length === 0 ? path : `${path}?${new URLSearchParams(texts)}`)
-  if (answer.status === 404) return undefined
-  return (await bodyOf(answer)) as Answer
-}
-
-async function act(name: string, body: object): Promise<unknown> {
-  return bodyOf(await post(`actions/${name}`, 'application/json', JSON.stringify(body)))
-}
-
-function post(path: string, mediaType: string, body: BodyInit): Promise<Response> {
-  return fetch(path, { method: 'POST', headers: { 'content-type': mediaType }, body })
-}
-
-/** @throws Error with the message and hint of an error answer */
-async function bodyOf(answer: Response): Promise<unknown> {
-  const body = (await answer.json()) as {
-    readonly error?: { readonly message?: string; readonly hint?: string }
-  }
-  if (answer.ok) return body
-  const { message = `The receiver answered ${answer.status}`, hint } = body.error ?? {}
-  throw new Error(hint === undefined ? message : `${message}.\n${hint}`)
 }

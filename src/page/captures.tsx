@@ -1,14 +1,12 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
-import type { SessionParts } from './parts.ts'
-import type { Session } from './session.ts'
+import { matchQuery } from './api.ts'
+import { session } from './session.ts'
 import { counted, countText } from './text.ts'
 
 /** Buttons that open a capture, and save the matching requests as a capture. */
-export function CaptureButtons({ session }: SessionParts): JSX.Element {
+export function CaptureButtons(): JSX.Element {
   const input = useRef<HTMLInputElement>(null)
-  const { filter } = session
-  const query = filter.value === '' ? '' : `?${new URLSearchParams({ match: filter.value })}`
   return (
     <div class="joined">
       <button type="button" onClick={() => input.current?.click()}>
@@ -24,7 +22,11 @@ export function CaptureButtons({ session }: SessionParts): JSX.Element {
           currentTarget.value = ''
         }}
       />
-      <a class="button" href={`events${query}`} download="capture.ndjson">
+      <a
+        class="button"
+        href={`events${matchQuery(session.filter.value)}`}
+        download="capture.ndjson"
+      >
         Save capture
       </a>
     </div>
@@ -32,7 +34,7 @@ export function CaptureButtons({ session }: SessionParts): JSX.Element {
 }
 
 /** Names the open capture, with a button back to the live requests. */
-export function CaptureBanner({ session }: SessionParts): JSX.Element | null {
+export function CaptureBanner(): JSX.Element | null {
   const { value: capture } = session.capture
   if (capture === undefined) return null
   const { file, summaries, read, badRows } = capture
@@ -50,7 +52,7 @@ export function CaptureBanner({ session }: SessionParts): JSX.Element | null {
 }
 
 /** Opens a capture file that is dropped anywhere on the page. */
-export function openDroppedCaptures(session: Session): void {
+export function openDroppedCaptures(): void {
   document.addEventListener('dragover', (event) => event.preventDefault())
   document.addEventListener('drop', (event) => {
     event.preventDefault()

@@ -1,11 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
-import { readChanges } from './api.ts'
+import { copyCondition, expectLike, resend } from './actions.ts'
+import { Changes, Comparison } from './changes.tsx'
 import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
+import { copy } from './copy.tsx'
+import { dialog } from './dialog.tsx'
 import { inexactText } from './exact-json.ts'
-import type { PageParts, RequestParts } from './parts.ts'
 import { Popover } from './popover.tsx'
+import { session } from './session.ts'
 import { Pair, Part } from './shown.tsx'
 import {
   answerLook,
@@ -20,12 +23,15 @@ import {
   visibleText,
 } from './text.ts'
 import { Payload } from './tree.tsx'
-import { useRead } from './use-read.ts'
 
 const rawBytesShown = 64 * 1024
 
+interface RequestParts {
+  readonly record: EventRecord
+}
+
 /** The selected request: the actions on it, its diagnosis, facts, answers, payload and bytes. */
-export function Detail({ session, dialogs }: PageParts): JSX.Element {
+export function Detail(): JSX.Element {
   const detail = session.detail.value
   switch (detail.kind) {
     case 'none':
@@ -39,18 +45,14 @@ export function Detail({ session, dialogs }: PageParts): JSX.Element {
       )
     case 'loading':
       return <p class="empty">Reading the request…</p>
-    case 'gone':
-      return <p class="empty">The receiver no longer keeps this request.</p>
     case 'failed':
       return <p class="empty problem">{detail.message}</p>
     case 'shown':
-      return (
-        <ShownRequest key={detail.record.seq} record={detail.record} {...{ session, dialogs }} />
-      )
+      return <ShownRequest key={detail.record.seq} record={detail.record} />
   }
 }
 
-function ShownRequest({ record, session, dialogs }: RequestParts): JSX.Element {
+function ShownRequest({ record }: RequestParts): JSX.Element {
   const bytes = bytesOf(record)
   const payload = payloadOf(textOf(bytes) ?? '', record.body)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -66,20 +68,18 @@ function ShownRequest({ record, session, dialogs }: RequestParts): JSX.Element {
           <span class={`type ${record.type ?? 'none'}`}>{record.type ?? 'no webhook'}</span>{' '}
           <span class="title">{visibleText(titleOf(record))}</span>
         </h2>
-        <Actions {...{ record, session, dialogs }} />
+        <Actions record={record} />
       </header>
-      <Comparison {...{ record, session, dialogs }} />
-      <Diagnosed {...{ record, session, dialogs }} />
-      <Facts {...{ record, session, dialogs }} />
+      <Comparison seq={record.seq} />
+      <Diagnosed record={record} />
+      <Facts record={record} />
       {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
       {payload === undefined ? null : (
         <Payload
           title="Payload"
           {...payload}
           choose={
-            record.body === null
-              ? undefined
-              : (keys, value) => void session.copyCondition(keys, value)
+            record.body === null ? undefined : (keys, value) => void copyCondition(keys, value)
           }
         />
       )}
@@ -118,61 +118,6 @@ function Bytes({ bytes }: { readonly bytes: Uint8Array }): JSX.Element {
         {rawText(bytes)}
       </pre>
     </Part>
-  )
-}
-
-/** The differences from the request that was chosen for a comparison. */
-function Comparison({ record: { seq }, session }: RequestParts): JSX.Element | null {
-  const other = session.compared.value
-  if (other == null) return null
-  return (
-    <section class="comparison" aria-label="Comparison">
-      <div class="actions">
-        <h3>
-          #{seq} compared with #{other}
-        </h3>
-        <button type="button" class="link push" onClick={() => session.leave()}>
-          End comparison
-        </button>
-      </div>
-      <Changes {...{ seq, other }} />
-    </section>
-  )
-}
-
-/** The differences from another payload; by default, from the previous one of the same user or group. */
-function Changes({ seq, other }: { readonly seq: number; readonly other?: number }): JSX.Element {
-  const reading = useRead(() => readChanges(seq, other), [seq, other])
-  if (reading.kind === 'loading') return <p class="muted">Comparing…</p>
-  if (reading.kind === 'failed') return <p class="problem">{reading.message}</p>
-  if (reading.value === undefined) {
-    return <p class="muted">The receiver no longer keeps both requests.</p>
-  }
-  const { previous, changes, more } = reading.value
-  if (previous === null) return <p class="muted">There is no earlier event to compare with.</p>
-  if (changes.length === 0) {
-    return (
-      <p class="muted">
-        Apart from messageId and timestamp, the payload is the same as in #{previous}.
-      </p>
-    )
-  }
-  return (
-    <>
-      <p class="muted">
-        From #{previous} to #{seq}
-      </p>
-      <dl class="pairs changes">
-        {changes.map(({ path, before, after }) => (
-          <Pair key={path} name={path}>
-            {before === null ? <span class="muted">absent</span> : <del>{before}</del>}
-            <span class="muted"> → </span>
-            {after === null ? <span class="muted">absent</span> : <ins>{after}</ins>}
-          </Pair>
-        ))}
-      </dl>
-      {more === 0 ? null : <p class="muted">{counted(more, 'more change')} not shown</p>}
-    </>
   )
 }
 
@@ -230,18 +175,18 @@ function noAnswerText(error: string): string {
     : 'There was no answer.'
 }
 
-function Actions({ record, session, dialogs }: RequestParts): JSX.Element {
+function Actions({ record }: RequestParts): JSX.Element {
   return (
     <div class="actions">
-      <button type="button" class="primary" onClick={() => void session.resend(record)}>
+      <button type="button" class="primary" onClick={() => void resend(record)}>
         Resend
       </button>
-      <button type="button" onClick={() => dialogs.show({ kind: 'edit', record })}>
+      <button type="button" onClick={() => (dialog.value = { kind: 'edit', record })}>
         Edit and resend
       </button>
       <button
         type="button"
-        onClick={() => void session.copy('curl command', curlCommand(record, location.origin))}
+        onClick={() => void copy('curl command', curlCommand(record, location.origin))}
       >
         Copy as curl
       </button>
@@ -250,9 +195,9 @@ function Actions({ record, session, dialogs }: RequestParts): JSX.Element {
           Compare…
         </button>
       ) : null}
-      {record.body === null ? null : <OtherCopies {...{ record, session, dialogs }} />}
+      {record.body === null ? null : <OtherCopies record={record} />}
       {record.type === null || session.capture.value !== undefined ? null : (
-        <button type="button" onClick={() => void session.expectLike(record.seq)}>
+        <button type="button" onClick={() => void expectLike(record.seq)}>
           Expect this
         </button>
       )}
@@ -260,7 +205,7 @@ function Actions({ record, session, dialogs }: RequestParts): JSX.Element {
   )
 }
 
-function OtherCopies({ record, session }: RequestParts): JSX.Element {
+function OtherCopies({ record }: RequestParts): JSX.Element {
   const copies = [
     ['evroute send', 'send command', () => sendCommand(record, location.origin)],
     ['Fixture', 'fixture', () => fixtureText(record)],
@@ -275,7 +220,7 @@ function OtherCopies({ record, session }: RequestParts): JSX.Element {
             type="button"
             onClick={() => {
               close()
-              void session.copy(name, text())
+              void copy(name, text())
             }}
           >
             {label}
@@ -289,9 +234,9 @@ function OtherCopies({ record, session }: RequestParts): JSX.Element {
 const unknownFix =
   'Check that the sender has the secret of this receiver and signs the exact bytes of the body.'
 
-function Diagnosed({ record, session, dialogs }: RequestParts): JSX.Element | null {
+function Diagnosed({ record }: RequestParts): JSX.Element | null {
   const { diagnosis, reason, signature } = record
-  if (reason === null) return <RefusalAdvice {...{ record, session, dialogs }} />
+  if (reason === null) return <RefusalAdvice record={record} />
   const isUnsigned = signature === 'invalid' || signature === 'missing'
   const fix = diagnosis?.fix ?? (isUnsigned ? unknownFix : '')
   return (
@@ -300,21 +245,21 @@ function Diagnosed({ record, session, dialogs }: RequestParts): JSX.Element | nu
       {fix === '' ? null : <p>{visibleText(fix)}</p>}
       {isUnsigned ? (
         <div class="actions">
-          {session.capture.value === undefined ? (
-            <button type="button" onClick={() => void session.signAndResend(record)}>
+          {session.receiver.value?.isSigned === true ? (
+            <button type="button" onClick={() => void resend(record, { sign: true })}>
               Sign and resend
             </button>
           ) : null}
-          <HandlersButton dialogs={dialogs} />
+          <HandlersButton />
         </div>
       ) : null}
     </div>
   )
 }
 
-function HandlersButton({ dialogs }: Pick<PageParts, 'dialogs'>): JSX.Element {
+function HandlersButton(): JSX.Element {
   return (
-    <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
+    <button type="button" class="link" onClick={() => (dialog.value = { kind: 'handlers' })}>
       Show a handler that verifies
     </button>
   )
@@ -324,7 +269,7 @@ function HandlersButton({ dialogs }: Pick<PageParts, 'dialogs'>): JSX.Element {
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
 /** Explains why an application probably refused a request with a valid signature. */
-function RefusalAdvice({ record, dialogs }: RequestParts): JSX.Element | null {
+function RefusalAdvice({ record }: RequestParts): JSX.Element | null {
   const { forward, signature, body } = record
   if (signature !== 'valid' || !refusals.includes(forward?.status)) return null
   const isRewritten = textOf(bytesOf(record)) !== JSON.stringify(body)
@@ -338,7 +283,7 @@ function RefusalAdvice({ record, dialogs }: RequestParts): JSX.Element | null {
         <code>evroute check</code> finds the mistake.
       </p>
       <div class="actions">
-        <HandlersButton dialogs={dialogs} />
+        <HandlersButton />
       </div>
     </div>
   )
@@ -349,7 +294,7 @@ const withheldTexts = {
   signature_not_valid: 'its signature is not valid',
 } as const
 
-function Facts({ record, session }: RequestParts): JSX.Element {
+function Facts({ record }: RequestParts): JSX.Element {
   const { at, method, path, userId, signature, status, injected, withheld, ms } = record
   const passesOn = session.receiver.value?.passesOn === true
   return (

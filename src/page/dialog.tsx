@@ -1,53 +1,44 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 
-/** Which dialog is open. */
-export type OpenDialog =
-  | { readonly kind: 'none' | 'keys' | 'handlers' | 'compose' }
+/** A dialog of a receiver's page. */
+type OpenDialog =
+  | { readonly kind: 'keys' | 'handlers' | 'compose' }
   | { readonly kind: 'edit'; readonly record: EventRecord }
-  | { readonly kind: 'text'; readonly title: string; readonly text: string }
 
-/** Opens and closes dialogs. At most one is open. */
-export class Dialogs {
-  readonly open = signal<OpenDialog>({ kind: 'none' })
+/** The open dialog; undefined if none is open. */
+export const dialog = signal<OpenDialog | undefined>(undefined)
 
-  /** Opens a dialog in place of the open one. */
-  show(dialog: OpenDialog): void {
-    this.open.value = dialog
-  }
+export function closeDialog(): void {
+  dialog.value = undefined
+}
 
-  close(): void {
-    this.open.value = { kind: 'none' }
-  }
+interface DialogParts {
+  readonly title: string
+  readonly close?: () => void
+  readonly children: ComponentChildren
 }
 
 /** A dialog with a title. Escape closes it. */
-export function Dialog({
-  title,
-  dialogs,
-  children,
-}: {
-  readonly title: string
-  readonly dialogs: Pick<Dialogs, 'close'>
-  readonly children: ComponentChildren
-}): JSX.Element {
+export function Dialog({ title, close = closeDialog, children }: DialogParts): JSX.Element {
   const element = useRef<HTMLDialogElement>(null)
+  const id = useId()
   useEffect(() => element.current?.showModal(), [])
   return (
-    <dialog ref={element} aria-labelledby="dialog-title" onClose={() => dialogs.close()}>
-      <h2 id="dialog-title">{title}</h2>
+    <dialog ref={element} aria-labelledby={id} onClose={close}>
+      <h2 id={id}>{title}</h2>
       {children}
     </dialog>
   )
 }
 
 /** The button of a dialog without a form. */
-export function CloseButton({ dialogs }: { readonly dialogs: Dialogs }): JSX.Element {
+export function CloseButton({ close = closeDialog }: Pick<DialogParts, 'close'>): JSX.Element {
   return (
     <div class="actions">
-      <button type="button" onClick={() => dialogs.close()}>
+      <button type="button" onClick={close}>
         Close
       </button>
     </div>

@@ -1,32 +1,26 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { readSnippets } from './api.ts'
-import { CloseButton, Dialog, type Dialogs } from './dialog.tsx'
+import { read } from './api.ts'
+import { copy } from './copy.tsx'
+import { CloseButton, dialog, Dialog } from './dialog.tsx'
 import { Choice } from './field.tsx'
-import type { PageParts } from './parts.ts'
 import { ComposeDialog, EditDialog } from './request-dialogs.tsx'
+import { Shown } from './shown.tsx'
 import { useRead } from './use-read.ts'
 
-export function ShownDialog({ session, dialogs }: PageParts): JSX.Element | null {
-  const open = dialogs.open.value
-  switch (open.kind) {
-    case 'none':
+export function ShownDialog(): JSX.Element | null {
+  const { value: open } = dialog
+  switch (open?.kind) {
+    case undefined:
       return null
     case 'edit':
-      return <EditDialog record={open.record} {...{ session, dialogs }} />
+      return <EditDialog record={open.record} />
     case 'compose':
-      return <ComposeDialog {...{ session, dialogs }} />
+      return <ComposeDialog />
     case 'handlers':
-      return <HandlersDialog {...{ session, dialogs }} />
-    case 'text':
-      return (
-        <Dialog title={open.title} dialogs={dialogs}>
-          <textarea readOnly rows={8} aria-label={open.title} value={open.text} />
-          <CloseButton dialogs={dialogs} />
-        </Dialog>
-      )
+      return <HandlersDialog />
     case 'keys':
-      return <KeysDialog dialogs={dialogs} />
+      return <KeysDialog />
   }
 }
 
@@ -43,9 +37,9 @@ const keys = [
   ['esc', 'close'],
 ] as const
 
-function KeysDialog({ dialogs }: { readonly dialogs: Dialogs }): JSX.Element {
+function KeysDialog(): JSX.Element {
   return (
-    <Dialog title="Keys" dialogs={dialogs}>
+    <Dialog title="Keys">
       <dl class="pairs">
         {keys.map(([key, text]) => (
           <div key={key}>
@@ -56,20 +50,31 @@ function KeysDialog({ dialogs }: { readonly dialogs: Dialogs }): JSX.Element {
           </div>
         ))}
       </dl>
-      <CloseButton dialogs={dialogs} />
+      <CloseButton />
     </Dialog>
   )
 }
 
 /** Shows handlers that verify signatures correctly. */
-function HandlersDialog({ session, dialogs }: PageParts): JSX.Element {
-  const reading = useRead(readSnippets, [])
+function HandlersDialog(): JSX.Element {
+  const reading = useRead(() => read('snippets'), [])
+  return (
+    <Dialog title="A handler that verifies signatures">
+      <Shown reading={reading}>{({ snippets }) => <Handlers snippets={snippets} />}</Shown>
+      <CloseButton />
+    </Dialog>
+  )
+}
+
+function Handlers({
+  snippets,
+}: {
+  readonly snippets: Readonly<Record<string, string>>
+}): JSX.Element {
   const [language, setLanguage] = useState('express')
-  const snippets = reading.kind === 'read' ? reading.value : {}
   const code = snippets[language] ?? ''
   return (
-    <Dialog title="A handler that verifies signatures" dialogs={dialogs}>
-      {reading.kind === 'failed' ? <p class="problem">{reading.message}</p> : null}
+    <>
       <Choice
         label="Language or framework"
         options={Object.keys(snippets)}
@@ -80,11 +85,10 @@ function HandlersDialog({ session, dialogs }: PageParts): JSX.Element {
         {code}
       </pre>
       <div class="actions">
-        <button type="button" class="primary" onClick={() => void session.copy('handler', code)}>
+        <button type="button" class="primary" onClick={() => void copy('handler', code)}>
           Copy handler
         </button>
       </div>
-      <CloseButton dialogs={dialogs} />
-    </Dialog>
+    </>
   )
 }

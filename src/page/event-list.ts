@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { ListRow } from './api.ts'
 
 /** Maximum requests in the list. The oldest are dropped. */
-export const rowsMax = 100_000
+const rowsMax = 100_000
 /** Number of excess rows that the list drops together, because each splice moves all others. */
 const rowsSlack = 5_000
 /** The minimum size of a batch in a burst. Nobody can read that fast. */
@@ -31,15 +31,14 @@ export class EventList {
   /** How many of the missed requests the list showed as failed. */
   readonly missedFailedCount = signal(0)
   #rows: ListRow[] = []
-  #held: ListRow[] = []
   /** The failed rows; undefined if they must be collected again. */
   #failed: ListRow[] | undefined
+  /** New rows that were not drawn yet, oldest first. */
+  #waiting: ListRow[] = []
   /** The number of the last request to show; Infinity while the list is not paused. */
   #pausedAt = Infinity
   /** The timer after which waiting rows are drawn; undefined if new rows are drawn at once. */
   #drawingPause: number | undefined
-  /** New rows that were not drawn yet. */
-  #waiting: ListRow[] = []
 
   /** All rows, or only the failed ones. */
   rows(onlyFailed: boolean): readonly ListRow[] {
@@ -48,22 +47,17 @@ export class EventList {
     return this.#failed
   }
 
-  /** Adds requests, oldest first. While the list is paused, keeps new ones out of it. */
+  /** Adds requests, oldest first. They wait while the list is paused or held. */
   add(rows: readonly ListRow[]): void {
-    if (this.#pausedAt !== Infinity) {
-      this.#held = bounded([...this.#held, ...rows.filter(({ seq }) => seq > this.#pausedAt)])
-      this.heldCount.value = this.#held.length
-      rows = rows.filter(({ seq }) => seq <= this.#pausedAt)
-      if (rows.length === 0) return
-    }
-    const isFirst = this.#rows.length === 0
     for (const row of rows) this.#waiting.push(row)
-    if (!isFirst && this.#drawingPause !== undefined && this.#waiting.length < waitingMax) {
-      if (rows.length < burstMin) this.heldCount.value = this.#held.length + this.#waiting.length
+    const isFirst = this.#rows.length === 0
+    const isBurst = rows.length >= burstMin
+    if (!isFirst && this.#drawingPause !== undefined && this.#drawable < waitingMax) {
+      if (!isBurst) this.heldCount.value = this.#waiting.length
       return
     }
     this.#draw()
-    if (!isFirst && rows.length >= burstMin) this.#pauseDrawing(burstIntervalMs)
+    if (!isFirst && isBurst) this.#pauseDrawing(burstIntervalMs)
   }
 
   /** Draws no new rows for a moment, so that a person who points at a row does not miss it. */
@@ -106,9 +100,7 @@ export class EventList {
   /** Adds the requests that arrived during the pause. */
   resume(): void {
     this.#pausedAt = Infinity
-    const held = this.#held
-    this.#held = []
-    this.add(held)
+    this.#draw()
   }
 
   /** Counts requests that the receiver has dropped. */
@@ -119,7 +111,6 @@ export class EventList {
   clear(): void {
     this.#rows = []
     this.#failed = undefined
-    this.#held = []
     this.#waiting = []
     this.heldCount.value = 0
     this.missedCount.value = 0
@@ -127,23 +118,30 @@ export class EventList {
     this.#changed()
   }
 
+  /** The number of waiting rows that the pause does not keep out of the list. */
+  get #drawable(): number {
+    return placeOf(this.#waiting, this.#pausedAt + 1)
+  }
+
   #pauseDrawing(pauseMs: number): void {
     clearTimeout(this.#drawingPause)
     this.#drawingPause = window.setTimeout(() => {
       this.#drawingPause = undefined
-      const isBurst = this.#waiting.length >= burstRowsMin
+      const isBurst = this.#drawable >= burstRowsMin
       this.#draw()
       if (isBurst) this.#pauseDrawing(burstIntervalMs)
     }, pauseMs)
   }
 
   #draw(): void {
-    for (const row of this.#waiting) {
+    const drawn = this.#waiting.splice(0, this.#drawable)
+    this.#waiting.splice(0, this.#waiting.length - rowsMax)
+    this.heldCount.value = this.#waiting.length
+    if (drawn.length === 0) return
+    for (const row of drawn) {
       this.#rows.push(row)
       if (row.failed) this.#failed?.push(row)
     }
-    this.#waiting = []
-    this.heldCount.value = this.#held.length
     const excess = this.#rows.length - rowsMax
     if (excess > rowsSlack) {
       this.#rows.splice(0, excess)
@@ -157,10 +155,6 @@ export class EventList {
     this.failedCount.value = this.rows(true).length
     this.version.value += 1
   }
-}
-
-function bounded(rows: ListRow[]): ListRow[] {
-  return rows.length > rowsMax ? rows.slice(-rowsMax) : rows
 }
 
 /** Returns the index of the first row with at least the given number. */

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
 import type { ShownExpectation } from '../receiver/index.ts'
-import { readExpectations } from './api.ts'
+import { expect, forget } from './actions.ts'
+import { read } from './api.ts'
 import { Field, filledFields } from './field.tsx'
-import type { SessionParts } from './parts.ts'
 import { Popover } from './popover.tsx'
+import { session } from './session.ts'
 import { Shown } from './shown.tsx'
 import { visibleText } from './text.ts'
 import { usePolled } from './use-read.ts'
@@ -12,30 +13,22 @@ import { usePolled } from './use-read.ts'
 const readMs = 1_000
 
 /** The expectations with their states, and a form for a new one. */
-export function Expectations({ session }: SessionParts): JSX.Element {
-  return <Popover label="Expectations">{() => <ExpectationsPanel session={session} />}</Popover>
+export function Expectations(): JSX.Element {
+  return <Popover label="Expectations">{() => <ExpectationsPanel />}</Popover>
 }
 
-function ExpectationsPanel({ session }: SessionParts): JSX.Element {
-  const reading = usePolled(
-    readExpectations,
-    [session.version.value, session.list.version.value],
-    readMs,
-  )
+function ExpectationsPanel(): JSX.Element {
+  const versions = [session.version.value, session.list.version.value]
+  const reading = usePolled(() => read('expectations'), versions, readMs)
   const add = (event: SubmitEvent): void => {
     const form = event.currentTarget as HTMLFormElement
     const { expectation = '' } = filledFields(event)
-    void session.expect(expectation).then((isDone) => isDone && form.reset())
+    void expect(expectation).then((isDone) => isDone && form.reset())
   }
   return (
     <form onSubmit={add}>
       <Shown reading={reading}>
-        {(expectations) => (
-          <Standing
-            expectations={expectations}
-            remove={({ id, text }) => void session.forget(id, text)}
-          />
-        )}
+        {({ expectations }) => <Standing expectations={expectations} />}
       </Shown>
       <Field
         label="Expect from now on"
@@ -57,34 +50,29 @@ const stateLooks = { open: 'warning', met: 'good', unmet: 'bad' } as const
 
 function Standing({
   expectations,
-  remove,
 }: {
   readonly expectations: readonly ShownExpectation[]
-  readonly remove: (expectation: ShownExpectation) => void
 }): JSX.Element {
   if (expectations.length === 0) return <p class="muted">There are no expectations.</p>
   return (
     <ul class="expectations" aria-label="Expectations">
-      {expectations.map((expectation) => {
-        const { id, text, state, account } = expectation
-        return (
-          <li key={id}>
-            <span class={`badge ${stateLooks[state]}`}>{stateTexts[state]}</span>
-            <span>
-              <code>{visibleText(text)}</code>
-              <span class="muted"> {visibleText(account)}</span>
-            </span>
-            <button
-              type="button"
-              class="link"
-              aria-label={`Remove ${text}`}
-              onClick={() => remove(expectation)}
-            >
-              ✕
-            </button>
-          </li>
-        )
-      })}
+      {expectations.map(({ id, text, state, account }) => (
+        <li key={id}>
+          <span class={`badge ${stateLooks[state]}`}>{stateTexts[state]}</span>
+          <span>
+            <code>{visibleText(text)}</code>
+            <span class="muted"> {visibleText(account)}</span>
+          </span>
+          <button
+            type="button"
+            class="link"
+            aria-label={`Remove ${text}`}
+            onClick={() => void forget(id, text)}
+          >
+            ✕
+          </button>
+        </li>
+      ))}
     </ul>
   )
 }

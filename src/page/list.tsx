@@ -3,8 +3,8 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { JSX, RefObject } from 'preact'
 import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
-import type { SessionParts } from './parts.ts'
-import type { Session } from './session.ts'
+import { copy } from './copy.tsx'
+import { session } from './session.ts'
 import { answerLook, counted, countText, dateText, signatureText, timeText } from './text.ts'
 
 const rowPixels = 56
@@ -14,11 +14,11 @@ const overscan = 8
 const settledMs = 60
 
 /** The requests, newest first. Only rows on the screen are in the document. */
-export function List({ session }: SessionParts): JSX.Element {
+export function List(): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const { list, selected, compared, onlyFailed } = session
   const rows = list.rows(onlyFailed.value)
-  const { first, last, unseen } = useScroll(box, session)
+  const { first, last, unseen } = useScroll(box)
   const shown: JSX.Element[] = []
   const unread: number[] = []
   for (let place = first; place < Math.min(last, rows.length); place++) {
@@ -28,19 +28,20 @@ export function List({ session }: SessionParts): JSX.Element {
     const isSelected = row.seq === selected.value
     const isCompared = row.seq === compared.value
     const position = { place, count: rows.length }
-    shown.push(<Row key={row.seq} {...{ row, isSelected, isCompared, position, session }} />)
+    shown.push(<Row key={row.seq} {...{ row, isSelected, isCompared, position }} />)
   }
 
   useEffect(() => {
     if (unread.length === 0) return undefined
     const timer = setTimeout(() => void session.readRows(unread), settledMs)
     return () => clearTimeout(timer)
-  }, [unread.join()])
+    // Read them again after a lost connection.
+  }, [unread.join(), session.connection.value])
 
   return (
     <>
       <p class="counts">
-        <span>{requestsText(session, rows.length)}</span>
+        <span>{requestsText(rows.length)}</span>
         {list.heldCount.value > 0 ? (
           <span class="held">{countText(list.heldCount.value)} new</span>
         ) : null}
@@ -51,10 +52,10 @@ export function List({ session }: SessionParts): JSX.Element {
         ) : null}
       </p>
       <div class="list" ref={box}>
-        <Missed session={session} />
-        <Choosing session={session} />
+        <Missed />
+        <Choosing />
         {rows.length === 0 ? (
-          <Empty session={session} />
+          <Empty />
         ) : (
           <div
             class="rows"
@@ -65,7 +66,7 @@ export function List({ session }: SessionParts): JSX.Element {
               session.current === null ? undefined : `request-${session.current}`
             }
             style={{ height: `${rows.length * rowPixels}px` }}
-            onKeyDown={(event) => moveByKey(event, session)}
+            onKeyDown={(event) => moveByKey(event)}
             onPointerDown={() => list.hold()}
             onPointerMove={() => list.hold()}
           >
@@ -81,10 +82,11 @@ export function List({ session }: SessionParts): JSX.Element {
  * Keeps the rows on the screen in place when new ones arrive above them. Returns the places of the rows to draw, and
  * how many new rows are above the screen.
  */
-function useScroll(
-  box: RefObject<HTMLDivElement | null>,
-  session: Session,
-): { first: number; last: number; unseen: number } {
+function useScroll(box: RefObject<HTMLDivElement | null>): {
+  first: number
+  last: number
+  unseen: number
+} {
   const { list, onlyFailed } = session
   const view = useSignal({ top: 0, height: 600 })
   const rows = list.rows(onlyFailed.value)
@@ -132,7 +134,8 @@ function useScroll(
 }
 
 /** Says how many requests are in the list, and how many without the filter. */
-function requestsText({ filter, onlyFailed, all }: Session, shown: number): string {
+function requestsText(shown: number): string {
+  const { filter, onlyFailed, all } = session
   const isPart = filter.value !== '' || onlyFailed.value
   return isPart
     ? `${countText(shown)} of ${counted(Math.max(shown, all), 'request')}`
@@ -145,10 +148,9 @@ interface RowParts {
   /** Whether the selected request is compared with this one. */
   readonly isCompared: boolean
   readonly position: { readonly place: number; readonly count: number }
-  readonly session: Session
 }
 
-function Row({ row, isSelected, isCompared, position, session }: RowParts): JSX.Element {
+function Row({ row, isSelected, isCompared, position }: RowParts): JSX.Element {
   const { place, count } = position
   return (
     <div
@@ -236,10 +238,11 @@ function shortTarget(url: string): string {
   return url.replace(/^https?:\/\//, '').replace(/\/$/, '')
 }
 
-function Empty({ session }: SessionParts): JSX.Element {
+function Empty(): JSX.Element {
   if (session.connection.value !== 'open') {
-    const isLost = session.connection.value === 'lost'
-    return <p class="empty">{isLost ? 'The receiver does not answer.' : 'Connecting…'}</p>
+    if (session.connection.value === 'connecting') return <p class="empty">Connecting…</p>
+    const isRefused = session.refusal.value !== undefined
+    return <p class="empty">The receiver {isRefused ? 'sends no requests' : 'does not answer'}.</p>
   }
   if (session.filter.value !== '' || session.onlyFailed.value) {
     return <p class="empty">No request matches. New matching requests appear here.</p>
@@ -251,7 +254,7 @@ function Empty({ session }: SessionParts): JSX.Element {
       <h2>Waiting for webhooks</h2>
       <p>Send them to {location.origin}/ or try:</p>
       <code>{command}</code>
-      <button type="button" onClick={() => void session.copy('command', command)}>
+      <button type="button" onClick={() => void copy('command', command)}>
         Copy command
       </button>
     </div>
@@ -259,7 +262,7 @@ function Empty({ session }: SessionParts): JSX.Element {
 }
 
 /** Explains the choice of a request to compare with. */
-function Choosing({ session }: SessionParts): JSX.Element | null {
+function Choosing(): JSX.Element | null {
   if (session.compared.value !== null) return null
   return (
     <p class="choosing" role="status">
@@ -271,7 +274,7 @@ function Choosing({ session }: SessionParts): JSX.Element | null {
   )
 }
 
-function Missed({ session }: SessionParts): JSX.Element | null {
+function Missed(): JSX.Element | null {
   const count = session.list.missedCount.value
   const failedCount = session.list.missedFailedCount.value
   if (count === 0) return null
@@ -292,7 +295,7 @@ function showRow(element: HTMLElement, rows: readonly ListRow[], seq: number): v
   if (bottom > element.scrollTop) element.scrollTop = bottom
 }
 
-function moveByKey(event: KeyboardEvent, session: Session): void {
+function moveByKey(event: KeyboardEvent): void {
   const move = {
     ArrowDown: () => session.selectNeighbour(-1),
     ArrowUp: () => session.selectNeighbour(1),

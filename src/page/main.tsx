@@ -1,24 +1,24 @@
 import { effect } from '@preact/signals'
 import { render, type JSX } from 'preact'
 import type { EventRecord } from '../receiver/index.ts'
+import { resend } from './actions.ts'
 import { keepAddress } from './address.ts'
 import { CaptureBanner, openDroppedCaptures } from './captures.tsx'
 import { curlCommand } from './copies.ts'
+import { copy, UncopiedDialog } from './copy.tsx'
 import { Detail } from './detail.tsx'
-import { Dialogs } from './dialog.tsx'
+import { dialog } from './dialog.tsx'
 import { ShownDialog } from './dialogs.tsx'
 import { List } from './list.tsx'
 import { ShownNotice } from './notice.tsx'
-import { Session } from './session.ts'
+import { session } from './session.ts'
+import { shareConnections } from './tabs.ts'
 import { countText } from './text.ts'
 import { Toolbar } from './toolbar.tsx'
 
-const dialogs = new Dialogs()
-const session = new Session((title, text) => dialogs.show({ kind: 'text', title, text }))
-
 function Page(): JSX.Element {
-  const { connection, isPaused, selected, compared } = session
-  const state = connection.value === 'open' && isPaused.value ? 'paused' : connection.value
+  const { selected, compared, refusal } = session
+  const state = stateOf(session)
   const { look, text } = states[state]
   return (
     <>
@@ -30,29 +30,41 @@ function Page(): JSX.Element {
             {state === 'lost' ? <span class="more">; trying again</span> : null}
           </span>
           <code class="address push">{location.origin}</code>
-          <button type="button" class="link" onClick={() => dialogs.show({ kind: 'keys' })}>
+          <button type="button" class="link" onClick={() => (dialog.value = { kind: 'keys' })}>
             Keys
           </button>
         </div>
-        <Toolbar session={session} dialogs={dialogs} />
-        <CaptureBanner session={session} />
+        <Toolbar />
+        <CaptureBanner />
+        {refusal.value === undefined ? null : (
+          <p class="banner bad" role="alert">
+            {refusal.value}
+          </p>
+        )}
       </header>
       <main class={selected.value === null || compared.value === null ? '' : 'has-detail'}>
         <section class="list-side" aria-label="List of requests">
           {/* When `onlyFailed` changes, the new key makes the list begin at its top, or at the selected request. */}
-          <List key={session.onlyFailed.value} session={session} />
+          <List key={session.onlyFailed.value} />
         </section>
         <section class="detail-side" aria-label="Selected request" tabIndex={-1}>
-          <Detail session={session} dialogs={dialogs} />
+          <Detail />
         </section>
       </main>
-      <ShownNotice notice={session.notice} />
-      <ShownDialog session={session} dialogs={dialogs} />
+      <ShownNotice />
+      <ShownDialog />
+      <UncopiedDialog />
     </>
   )
 }
 
+function stateOf({ connection, isPaused, capture }: typeof session): keyof typeof states {
+  if (capture.value !== undefined) return 'capture'
+  return connection.value === 'open' && isPaused.value ? 'paused' : connection.value
+}
+
 const states = {
+  capture: { look: 'warning', text: 'Capture' },
   connecting: { look: 'warning', text: 'Connecting…' },
   open: { look: 'good', text: 'Live' },
   paused: { look: 'warning', text: 'Paused' },
@@ -64,14 +76,13 @@ const keyActions: Readonly<Record<string, () => void>> = {
   j: () => session.selectNeighbour(-1),
   k: () => session.selectNeighbour(1),
   Enter: () => document.getElementById('detail-heading')?.focus(),
-  r: () => withRecord((record) => void session.resend(record)),
-  e: () => withRecord((record) => dialogs.show({ kind: 'edit', record })),
-  c: () =>
-    withRecord((record) => void session.copy('curl command', curlCommand(record, location.origin))),
+  r: () => withRecord((record) => void resend(record)),
+  e: () => withRecord((record) => (dialog.value = { kind: 'edit', record })),
+  c: () => withRecord((record) => void copy('curl command', curlCommand(record, location.origin))),
   d: () => session.compare(),
   p: () => session.togglePause(),
   '/': () => document.getElementById('filter')?.focus(),
-  '?': () => dialogs.show({ kind: 'keys' }),
+  '?': () => (dialog.value = { kind: 'keys' }),
   Escape: () => session.leave(),
 }
 
@@ -97,5 +108,6 @@ effect(() => {
   const { value: count } = session.list.failedCount
   document.title = count === 0 ? 'evroute' : `(${countText(count)}) evroute`
 })
-openDroppedCaptures(session)
-void keepAddress(session)
+openDroppedCaptures()
+void keepAddress()
+shareConnections()

@@ -1,11 +1,12 @@
-import type { Signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { messageOf, NoAnswerError } from './http.ts'
 
 /** The outcome of an action, with an optional next step such as undo. */
 export interface Notice {
   readonly text: string
-  readonly isProblem: boolean
+  readonly isProblem?: boolean
   readonly offer?: { readonly label: string; readonly act: () => void } | undefined
   /** The state that the notice is about. The notice closes when the state ends. */
   readonly cause?: 'no connection' | 'next answer' | undefined
@@ -15,43 +16,64 @@ const confirmationMs = 6_000
 /** How long to show problems, which take longer to read, and offers, which a person has to decide on. */
 const longMs = 20_000
 
-/** Shows the latest notice until its time is up or a person closes it. */
-export function ShownNotice({
-  notice,
-}: {
-  readonly notice: Signal<Notice | undefined>
-}): JSX.Element {
+/** The latest notice, until its time is up or a person closes it. */
+export const notice = signal<Notice | undefined>(undefined)
+
+export function tell(text: string, more: Omit<Notice, 'text'> = {}): void {
+  notice.value = { text, ...more }
+}
+
+/** Closes the notice about a state. */
+export function closeNotice(cause: Notice['cause']): void {
+  if (notice.value?.cause === cause) notice.value = undefined
+}
+
+/** Does some work. If it fails, shows the error and returns undefined. */
+export async function tried<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    const cause = error instanceof NoAnswerError ? 'no connection' : undefined
+    tell(messageOf(error), { isProblem: true, cause })
+    return undefined
+  }
+}
+
+/** Shows the latest notice. */
+export function ShownNotice(): JSX.Element {
   const { value } = notice
+  const layer = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const { current } = layer
+    // A notice is above the dialog that caused it.
+    if (document.querySelector('dialog[open]') !== null) current?.hidePopover()
+    if (current?.matches(':popover-open') === false) current.showPopover()
+  }, [value])
   return (
-    <div class="notices" role="status" aria-live="polite">
-      {value === undefined ? null : (
-        // The key restarts the time for each notice.
-        <Box key={value} shown={value} close={() => (notice.value = undefined)} />
-      )}
+    <div class="notices" role="status" aria-live="polite" popover="manual" ref={layer}>
+      {/* The key restarts the time for each notice. */}
+      {value === undefined ? null : <Box key={value} shown={value} />}
     </div>
   )
 }
 
 /** A notice. Its timer stops while the pointer or the focus is on it, and starts over afterwards. */
-function Box({
-  shown: { text, isProblem, offer },
-  close,
-}: {
-  readonly shown: Notice
-  readonly close: () => void
-}): JSX.Element {
+function Box({ shown: { text, isProblem, offer } }: { readonly shown: Notice }): JSX.Element {
   const [isHovered, setHovered] = useState(false)
   const [isFocused, setFocused] = useState(false)
   const isHeld = isHovered || isFocused
+  const close = (): void => {
+    notice.value = undefined
+  }
   useEffect(() => {
     if (isHeld) return undefined
-    const isLong = isProblem || offer !== undefined
+    const isLong = isProblem === true || offer !== undefined
     const timer = setTimeout(close, isLong ? longMs : confirmationMs)
     return () => clearTimeout(timer)
   }, [isHeld])
   return (
     <div
-      class={`notice ${isProblem ? 'problem' : ''}`}
+      class={`notice ${isProblem === true ? 'problem' : ''}`}
       onMouseEnter={() => setHovered(true)}
       onMouseLeave={() => setHovered(false)}
       onFocusIn={() => setFocused(true)}

@@ -1,5 +1,9 @@
-import { useSignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+
+/** The label of the open panel. Only one is open, because panels cover each other. */
+const opened = signal('')
 
 /** A button that opens a panel below it. The panel's content is in the document only while the panel is open. */
 export function Popover({
@@ -9,16 +13,17 @@ export function Popover({
   readonly label: string
   readonly children: (close: () => void) => ComponentChildren
 }): JSX.Element {
-  const isOpen = useSignal(false)
+  const isOpen = opened.value === label
   const id = label.toLowerCase().replaceAll(' ', '-')
   const close = (): void => {
-    isOpen.value = false
+    if (opened.value === label) opened.value = ''
   }
+  useEffect(() => close, [])
   return (
     <div
       class="popover"
       onKeyDown={(event) => {
-        if (event.key !== 'Escape' || !isOpen.value) return
+        if (event.key !== 'Escape' || !isOpen) return
         event.stopPropagation()
         close()
         event.currentTarget.querySelector('button')?.focus()
@@ -26,14 +31,14 @@ export function Popover({
     >
       <button
         type="button"
-        aria-expanded={isOpen.value}
+        aria-expanded={isOpen}
         aria-controls={id}
-        onClick={() => (isOpen.value = !isOpen.value)}
+        onClick={() => (opened.value = isOpen ? '' : label)}
       >
         {label}
       </button>
-      <div id={id} class="panel" hidden={!isOpen.value}>
-        {isOpen.value ? children(close) : null}
+      <div id={id} class="panel" hidden={!isOpen}>
+        {isOpen ? children(close) : null}
       </div>
     </div>
   )

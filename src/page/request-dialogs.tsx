@@ -1,43 +1,42 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
-import { readSamples, type RequestEdit } from './api.ts'
-import { Dialog, type Dialogs } from './dialog.tsx'
+import { resend, send } from './actions.ts'
+import { read, type RequestEdit } from './api.ts'
+import { closeDialog, Dialog } from './dialog.tsx'
 import { Choice, Field, filledFields } from './field.tsx'
-import type { PageParts, RequestParts } from './parts.ts'
 import { Shown } from './shown.tsx'
 import { bytesOf, textOf } from './text.ts'
 import { useRead } from './use-read.ts'
 
 /** A form for editing a request before it is sent again. */
-export function EditDialog({ record, session, dialogs }: RequestParts): JSX.Element {
+export function EditDialog({ record }: { readonly record: EventRecord }): JSX.Element {
   const body = textOf(bytesOf(record))
   const shown = formatted(body ?? '')
   // Without a change, send the same bytes, because they can explain a wrong signature.
   const sent = (edit: RequestEdit): RequestEdit =>
     edit.body === shown ? { ...edit, body: body ?? '' } : edit
   return (
-    <Dialog title={`Edit and resend #${record.seq}`} dialogs={dialogs}>
+    <Dialog title={`Edit and resend #${record.seq}`}>
       {body === undefined ? (
         <p class="problem">The body is not text. Your text will replace it.</p>
       ) : null}
       <RequestForm
         initial={{ path: record.path, headers: headersText(record), body: shown }}
-        dialogs={dialogs}
-        send={(edit) => void session.resend(record, sent(edit))}
+        send={(edit) => resend(record, { edit: sent(edit) })}
       />
     </Dialog>
   )
 }
 
 /** A form for a new webhook, filled with a sample of the chosen type. */
-export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
-  const reading = useRead(readSamples, [])
+export function ComposeDialog(): JSX.Element {
+  const reading = useRead(() => read('samples'), [])
   const [type, setType] = useState('track')
   return (
-    <Dialog title="Compose a webhook" dialogs={dialogs}>
+    <Dialog title="Compose a webhook">
       <Shown reading={reading}>
-        {(samples) => (
+        {({ samples }) => (
           <RequestForm
             key={type}
             initial={{
@@ -45,8 +44,7 @@ export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
               headers: 'content-type: application/json',
               body: formatted(samples[type] ?? ''),
             }}
-            dialogs={dialogs}
-            send={(request) => void session.send(request)}
+            send={(request) => send(request, { what: 'Sent' })}
           >
             <Choice
               label="Type"
@@ -64,24 +62,28 @@ export function ComposeDialog({ session, dialogs }: PageParts): JSX.Element {
 
 interface FormParts {
   readonly initial: Readonly<Record<'path' | 'headers' | 'body', string>>
-  readonly dialogs: Dialogs
-  readonly send: (request: RequestEdit) => void
+  /** Returns false if the request was not sent, or not answered. */
+  readonly send: (request: RequestEdit) => Promise<boolean>
   readonly children?: ComponentChildren
 }
 
-function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Element {
-  const submit = (event: SubmitEvent): void => {
+/** Closes once the request was sent, so that no text is lost if the server is gone. */
+function RequestForm({ initial, send, children }: FormParts): JSX.Element {
+  const [isSending, setSending] = useState(false)
+  const submit = async (event: SubmitEvent): Promise<void> => {
     const { target = '', headers = '', body = '' } = filledFields(event)
-    dialogs.close()
-    send({
+    setSending(true)
+    const isSent = await send({
       ...(target.startsWith('/') ? { path: target } : { url: target }),
       headers: headersOf(headers),
       // Undo FormData's conversion of line breaks to CRLF.
       body: body.replaceAll('\r\n', '\n'),
     })
+    if (isSent) closeDialog()
+    setSending(false)
   }
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={(event) => void submit(event)}>
       {children}
       <Field
         label="URL or path"
@@ -108,10 +110,10 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
         secret of this receiver, if it has one.
       </p>
       <div class="actions">
-        <button type="submit" class="primary">
+        <button type="submit" class="primary" disabled={isSending}>
           Send
         </button>
-        <button type="button" onClick={() => dialogs.close()}>
+        <button type="button" onClick={closeDialog}>
           Cancel
         </button>
       </div>

@@ -1,15 +1,14 @@
 import { signal } from '@preact/signals'
-import type { EventRecord, Resent } from '../receiver/index.ts'
+import type { EventRecord } from '../receiver/index.ts'
 import * as api from './api.ts'
-import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
+import type { MatchProblem } from './api.ts'
 import { EventList } from './event-list.ts'
-import type { Notice } from './notice.tsx'
-import { signatureText } from './text.ts'
-import { hasNoAnswer, messageOf } from './use-read.ts'
+import { messageOf } from './http.ts'
+import { closeNotice, notice, tell, tried } from './notice.tsx'
 
 /** The state of the detail view. */
 export type Detail =
-  | { readonly kind: 'none' | 'loading' | 'gone' }
+  | { readonly kind: 'none' | 'loading' }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'shown'; readonly record: EventRecord }
 
@@ -24,8 +23,8 @@ const clearedKey = 'cleared'
 /** A filter is applied after this pause in typing. */
 const typingPauseMs = 200
 
-/** The state of the page: the list, its filter and the selected request. Also has the actions on them. */
-export class Session {
+/** The state of the page: the list, its filter and the selected request. */
+class Session {
   readonly list = new EventList()
   readonly filter = signal('')
   /** The text in the filter field. It may differ from the applied filter. */
@@ -36,12 +35,13 @@ export class Session {
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
   readonly connection = signal<'connecting' | 'open' | 'lost'>('connecting')
+  /** Why the receiver refuses to send its requests; undefined if it does not. */
+  readonly refusal = signal<string | undefined>(undefined)
   readonly receiver = signal<api.ReceiverFacts | undefined>(undefined)
   readonly selected = signal<number | null>(null)
   readonly detail = signal<Detail>({ kind: 'none' })
   /** The request to compare with the selected one; null while a person chooses it, undefined for no comparison. */
   readonly compared = signal<number | null | undefined>(undefined)
-  readonly notice = signal<Notice | undefined>(undefined)
   readonly capture = signal<ShownCapture | undefined>(undefined)
   /** Increases with each action on the receiver, so that components read its state again. */
   readonly version = signal(0)
@@ -50,14 +50,10 @@ export class Session {
   /** Requests up to this number are not shown. */
   #clearedSeq = 0
   readonly #lastSeq = signal(0)
+  /** Whether the list still shows the requests of an earlier stream. */
+  #isStale = false
   #typingPause: number | undefined
   #endFollowing: () => void = () => undefined
-  readonly #showText: (title: string, text: string) => void
-
-  /** @param showText - called with a text to copy if the browser denies access to the clipboard */
-  constructor(showText: (title: string, text: string) => void) {
-    this.#showText = showText
-  }
 
   /** The number of requests that the list would have without a filter. */
   get all(): number {
@@ -65,15 +61,21 @@ export class Session {
     return this.capture.value?.read ?? this.#lastSeq.value - without
   }
 
+  /** Follows the requests that match the filter. The list stays until the receiver sends the new one. */
   follow(): void {
     this.#endFollowing()
-    this.list.clear()
     this.#endFollowing = api.follow(this.filter.value, {
       reset: (receiver) => this.#reset(receiver),
-      missed: (count) => this.list.missed(count),
+      missed: (count) => this.#missed(count),
       arrived: (summaries, lastSeq) => this.#arrived(summaries, lastSeq),
-      connection: (state) => this.#connected(state),
+      connection: (state, refusal) => this.#connected(state, refusal),
     })
+  }
+
+  /** Ends the stream until {@link follow}. */
+  rest(): void {
+    this.#endFollowing()
+    this.connection.value = 'connecting'
   }
 
   /** Applies a filter, or shows why it is invalid. */
@@ -100,11 +102,13 @@ export class Session {
     clearTimeout(this.#typingPause)
     const { value: typed } = this.filterText
     const text = typed.trim()
-    const problem = await this.#tried(() => api.checkFilter(text))
+    const check =
+      text === '' ? { valid: true as const } : await tried(() => api.read('match', { text }))
     // If the text has changed meanwhile, a new check follows.
     if (this.filterText.value !== typed) return undefined
-    this.isFilterUnfinished.value = problem !== undefined
-    if (problem !== undefined || text === this.filter.value) return problem
+    this.isFilterUnfinished.value = check?.valid !== true
+    if (check?.valid !== true) return check
+    if (text === this.filter.value) return undefined
     this.filter.value = text
     const { value: capture } = this.capture
     if (capture === undefined) this.follow()
@@ -114,10 +118,12 @@ export class Session {
 
   /** Shows the matching requests of a capture instead of the live ones. */
   async openCapture(file: File): Promise<void> {
-    const read = await this.#tried(() => api.readCapture(file, this.filter.value))
+    const read = await tried(() => api.readCapture(file, this.filter.value))
     if (read === undefined) return
     this.#endFollowing()
     this.close()
+    // A pause keeps later numbers out of the list, but a capture has its own numbers.
+    if (this.isPaused.value) this.togglePause()
     this.list.clear()
     this.capture.value = { ...read, file }
     this.list.add(read.summaries)
@@ -127,10 +133,12 @@ export class Session {
   closeCapture(): void {
     this.capture.value = undefined
     this.close()
+    this.list.clear()
     this.follow()
   }
 
   togglePause(): void {
+    if (this.capture.value !== undefined) return
     this.isPaused.value = !this.isPaused.value
     if (this.isPaused.value) this.list.pause(this.#lastSeq.value)
     else this.list.resume()
@@ -146,7 +154,7 @@ export class Session {
       this.#clearUpTo(before)
       this.follow()
     }
-    this.tell('The list is cleared.', { label: 'Undo', act: undo })
+    tell('The list is cleared.', { offer: { label: 'Undo', act: undo } })
   }
 
   /** Clears requests up to a number. They stay cleared when the page is reloaded. */
@@ -185,8 +193,8 @@ export class Session {
 
   async #read(seq: number): Promise<Detail> {
     try {
-      const record = this.capture.value?.records.get(seq) ?? (await api.readEvent(seq))
-      return record === undefined ? { kind: 'gone' } : { kind: 'shown', record }
+      const record = this.capture.value?.records.get(seq) ?? (await api.read('event', { seq }))
+      return { kind: 'shown', record }
     } catch (error) {
       return { kind: 'failed', message: messageOf(error) }
     }
@@ -194,7 +202,7 @@ export class Session {
 
   /** Reads the summaries of requests that arrived in a burst. */
   async readRows(seqs: readonly number[]): Promise<void> {
-    const read = await this.#tried(() => api.readSummaries(seqs))
+    const read = await tried(() => api.read('summaries', { seqs: seqs.join(',') }))
     if (read === undefined) return
     this.list.replace(read.summaries)
     if (read.summaries.length < seqs.length) this.list.forget(read.keptFrom)
@@ -234,165 +242,55 @@ export class Session {
     this.detail.value = { kind: 'none' }
   }
 
-  /** Sends a request to the receiver again, or an edited request to a different server. */
-  async resend(record: EventRecord, edit?: RequestEdit): Promise<void> {
-    const { seq, endpoint, path, headers, rawBase64 } = record
-    // Send the content, because the receiver may have dropped the request, unless only the receiver knows the endpoint.
-    const isSent = endpoint === null || this.capture.value !== undefined
-    const resent = await this.#tried(() =>
-      isSent ? api.send(edit ?? { path, headers, rawBase64 }) : api.resend(seq, edit),
-    )
-    const where = edit?.url === undefined ? '' : ` to ${edit.url}`
-    const how = edit === undefined ? 'without changes' : 'edited'
-    this.#tellSent(`Resent #${seq} ${how}${where}`, resent)
-  }
-
-  /** Sends the same bytes again, with a signature made with the receiver's secret. */
-  async signAndResend({ seq, path }: EventRecord): Promise<void> {
-    const resent = await this.#tried(() => api.resend(seq, { path }))
-    this.#tellSent(`Signed and resent #${seq}`, resent)
-  }
-
-  async send(request: NewRequest): Promise<void> {
-    this.#tellSent('Sent', await this.#tried(() => api.send(request)))
-  }
-
-  /** Answers the next webhook with a status or a fault, after a delay such as `2s`. */
-  setNextAnswer(answer: number | string, delay: string): Promise<boolean> {
-    const undo = (): void =>
-      void this.#done(() => api.setNextAnswer(null), 'The next webhook gets its usual answer.')
-    return this.#done(
-      () => api.setNextAnswer(answer, delay === '' ? undefined : delay),
-      `The next webhook gets ${answer}${delay === '' ? '' : ` after ${delay}`}.`,
-      { undo, cause: 'next answer' },
-    )
-  }
-
-  /** Replaces the answer plans, one per line. Undo restores the plans in `before`. */
-  setPlan(text: string, before: string): Promise<boolean> {
-    const lines = text.split('\n').filter((line) => line.trim() !== '')
-    const plan = lines.length === 0 ? ['200'] : lines
-    return this.#done(
-      () => api.setPlan(plan),
-      'The plan is set. It begins with the next webhook.',
-      { undo: () => void this.setPlan(before, text) },
-    )
-  }
-
-  /** Expects webhooks from now on. Returns false if the expectation is invalid. */
-  async expect(text: string): Promise<boolean> {
-    const id = await this.#tried(() => api.expectWebhooks(text))
-    if (id === undefined) return false
-    this.version.value += 1
-    const undo = { label: 'Undo', act: () => void this.forget(id, text) }
-    this.tell(`Expecting ${text} from now on.`, undo)
-    return true
-  }
-
-  /** Expects a webhook like this one from now on. */
-  async expectLike(seq: number): Promise<void> {
-    const text = await this.#tried(() => api.readExpectation(seq))
-    if (text !== undefined) await this.expect(text)
-  }
-
-  forget(id: number, text: string): Promise<boolean> {
-    return this.#done(() => api.forgetExpectation(id), 'The expectation is removed.', {
-      undo: () => void this.expect(text),
-    })
-  }
-
-  /** Copies the match condition for a value of a payload, and offers to filter by it. */
-  async copyCondition(keys: readonly string[], value: unknown): Promise<void> {
-    const text = await this.#tried(() => api.readCondition(keys, value))
-    if (text === undefined) return
-    await this.copy('condition', text)
-    const offer = { label: 'Filter by it', act: () => void this.setFilter(text) }
-    this.tell(`Copied ${text}`, offer)
-  }
-
-  /** Copies a text, or shows it if the browser denies access to the clipboard. */
-  async copy(title: string, text: string): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(text)
-      this.tell(`The ${title} is copied.`)
-    } catch {
-      this.#showText(title, text)
-    }
-  }
-
-  tell(text: string, offer?: Notice['offer']): void {
-    this.notice.value = { text, isProblem: false, offer }
-  }
-
-  #tellSent(what: string, sent: Resent | undefined): void {
-    if (sent === undefined) return
-    const { status, error, seq, signature } = sent
-    const end = status === null ? (error ?? 'there was no answer') : `the answer is ${status}`
-    const isChecked = signature !== null && signature !== 'unchecked'
-    const verdict = isChecked ? ` Signature ${signatureText(signature)}.` : ''
-    // In a capture, the number would select a different request.
-    const isHidden = seq === null || this.capture.value !== undefined
-    const offer = isHidden ? undefined : { label: `Show #${seq}`, act: () => void this.select(seq) }
-    const isProblem = status === null || status >= 400
-    this.notice.value = { text: `${what}: ${end}.${verdict}`, isProblem, offer }
-  }
-
-  async #done(
-    work: () => Promise<void>,
-    text: string,
-    { undo, cause }: { undo?: () => void; cause?: Notice['cause'] } = {},
-  ): Promise<boolean> {
-    const isDone = await this.#tried(() => work().then(() => true))
-    if (isDone === undefined) return false
-    this.version.value += 1
-    const offer = undo && { label: 'Undo', act: undo }
-    this.notice.value = { text, isProblem: false, offer, cause }
-    return true
-  }
-
   #reset(receiver: api.ReceiverFacts): void {
     const { value: before } = this.receiver
     this.receiver.value = receiver
-    this.list.clear()
+    // The requests that match a new filter come with the next message. Until then, an empty list would flicker.
+    this.#isStale = true
     if (receiver.run === before?.run) return
-    // A new run counts from 1 again, so the number of the selected request now belongs to a different one.
-    if (before !== undefined) this.close()
+    this.#renew()
+    // A new run counts from 1 again, so the numbers of the selection and in a notice now belong to other requests.
+    if (before !== undefined) {
+      this.close()
+      notice.value = undefined
+    }
     this.#lastSeq.value = 0
     if (this.isPaused.value && before !== undefined) this.list.pause(0)
     const [run, seq] = (sessionStorage.getItem(clearedKey) ?? '').split('-')
     this.#clearedSeq = run === receiver.run ? Number(seq) : 0
   }
 
+  #renew(): void {
+    if (this.#isStale) this.list.clear()
+    this.#isStale = false
+  }
+
+  #missed(count: number): void {
+    this.#renew()
+    this.list.missed(count)
+  }
+
   #arrived(rows: readonly api.ListRow[], lastSeq: number): void {
+    this.#renew()
     const shown = rows.filter(({ seq }) => seq > this.#clearedSeq)
     this.#lastSeq.value = Math.max(this.#lastSeq.value, lastSeq)
     if (shown.length > 0) this.list.add(shown)
     void this.#closeUsedAnswer()
   }
 
-  #connected(state: 'open' | 'lost'): void {
+  #connected(state: 'open' | 'lost', refusal?: string): void {
     this.connection.value = state
-    if (state === 'open') this.#closeNotice('no connection')
+    if (state === 'open' || refusal !== undefined) this.refusal.value = refusal
+    if (state === 'open') closeNotice('no connection')
   }
 
   /** Closes the notice about the next answer once a webhook has got that answer. */
   async #closeUsedAnswer(): Promise<void> {
-    if (this.notice.value?.cause !== 'next answer') return
-    const planned = await this.#tried(() => api.readPlan())
-    if (planned?.next.length === 0) this.#closeNotice('next answer')
-  }
-
-  #closeNotice(cause: Notice['cause']): void {
-    if (this.notice.value?.cause === cause) this.notice.value = undefined
-  }
-
-  async #tried<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-    try {
-      return await work()
-    } catch (error) {
-      const cause = hasNoAnswer(error) ? 'no connection' : undefined
-      this.notice.value = { text: messageOf(error), isProblem: true, cause }
-      return undefined
-    }
+    if (notice.value?.cause !== 'next answer') return
+    const planned = await tried(() => api.read('plan'))
+    if (planned?.next.length === 0) closeNotice('next answer')
   }
 }
+
+/** The state of this page. */
+export const session = new Session()

@@ -1,6 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { durationText, visibleText } from './text.ts'
-import type { Reading } from './use-read.ts'
+import { useTick, type Reading } from './use-read.ts'
+
+/** How often ages are written anew. */
+const agesMs = 5_000
 
 /** Shows the value of a read once it has arrived. Shows an error above the last value. */
 export function Shown<Value>({
@@ -10,10 +13,10 @@ export function Shown<Value>({
   readonly reading: Reading<Value>
   readonly children: (value: Value) => ComponentChildren
 }): JSX.Element {
-  if (reading.kind === 'loading') return <p class="empty">Reading…</p>
+  if (reading.kind === 'loading') return <p class="muted">Reading…</p>
   return (
     <>
-      {reading.kind === 'failed' ? <p class="empty problem">{reading.message}</p> : null}
+      {reading.kind === 'failed' ? <p class="problem">{reading.message}</p> : null}
       {reading.value === undefined ? null : children(reading.value)}
     </>
   )
@@ -58,6 +61,7 @@ export function Part({
 
 /** A time, and how long ago it was or how soon it will be. */
 export function Moment({ at }: { readonly at: string }): JSX.Element {
+  useTick(agesMs)
   const awayMs = Date.parse(at) - Date.now()
   const away = durationText(Math.abs(awayMs))
   return (

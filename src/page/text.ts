@@ -1,5 +1,8 @@
 import type { EventRecord, EventSummary } from '../receiver/index.ts'
 
+const dates = new Intl.DateTimeFormat('sv')
+const counts = new Intl.NumberFormat('en')
+
 /** Formats a time in the time zone of the browser: `12:03:04.567`. */
 export function timeText(atMs: number): string {
   const date = new Date(atMs)
@@ -10,12 +13,12 @@ export function timeText(atMs: number): string {
 
 /** Formats a date in the time zone of the browser: `2026-11-26`. */
 export function dateText(at: number | string): string {
-  return new Date(at).toLocaleDateString('sv')
+  return dates.format(new Date(at))
 }
 
 /** Formats a count: `12,345`. */
 export function countText(count: number): string {
-  return new Intl.NumberFormat('en').format(count)
+  return counts.format(count)
 }
 
 /** Formats a count with its noun: `1 request`, `2 requests`. */

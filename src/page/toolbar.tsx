@@ -2,20 +2,22 @@ import type { JSX } from 'preact'
 import { Answers } from './answers.tsx'
 import type { MatchProblem } from './api.ts'
 import { CaptureButtons } from './captures.tsx'
+import { dialog } from './dialog.tsx'
 import { Expectations } from './expectations.tsx'
-import type { PageParts, SessionParts } from './parts.ts'
+import { session } from './session.ts'
 import { counted } from './text.ts'
 
 /** Maximum count to show. The width of the count is fixed, so that no button moves when it increases. */
 const failuresShownMax = 999
 
 /** The actions on the list and on the receiver. */
-export function Toolbar({ session, dialogs }: PageParts): JSX.Element {
+export function Toolbar(): JSX.Element {
   const { isPaused, onlyFailed } = session
+  const isCapture = session.capture.value !== undefined
   const failedCount = session.list.failedCount.value
   return (
     <div class="toolbar" role="toolbar" aria-label="List">
-      <Filter session={session} />
+      <Filter />
       <div class="joined">
         <button
           type="button"
@@ -28,26 +30,31 @@ export function Toolbar({ session, dialogs }: PageParts): JSX.Element {
             {failedCount > failuresShownMax ? `${failuresShownMax}+` : failedCount}
           </span>
         </button>
-        <button type="button" aria-pressed={isPaused.value} onClick={() => session.togglePause()}>
+        <button
+          type="button"
+          aria-pressed={isPaused.value}
+          disabled={isCapture}
+          onClick={() => session.togglePause()}
+        >
           Pause
         </button>
-        <button type="button" onClick={() => session.clear()}>
+        <button type="button" disabled={isCapture} onClick={() => session.clear()}>
           Clear
         </button>
       </div>
       <div class="joined">
-        <Answers session={session} />
-        <Expectations session={session} />
-        <button type="button" onClick={() => dialogs.show({ kind: 'compose' })}>
+        <Answers />
+        <Expectations />
+        <button type="button" onClick={() => (dialog.value = { kind: 'compose' })}>
           Compose
         </button>
       </div>
-      <CaptureButtons session={session} />
+      <CaptureButtons />
     </div>
   )
 }
 
-function Filter({ session }: SessionParts): JSX.Element {
+function Filter(): JSX.Element {
   const { filter, filterText, filterProblem, isFilterUnfinished } = session
   const problem = filterProblem.value
   const apply = (event: Event): void => {

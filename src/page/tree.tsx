@@ -5,6 +5,8 @@ import { counted, countText, visibleText } from './text.ts'
 
 /** The number of levels that are open initially. */
 const openLevels = 3
+/** About as many members are shown initially, because a body of 1 MB can have 100,000. */
+const shownAtOnce = 1_000
 /** The number of members that are shown initially. A button adds ten times as many. */
 const membersAtOnce = 100
 const charactersAtOnce = 1_000
@@ -43,7 +45,13 @@ export function Payload({ title, value, note = '', choose }: PayloadParts): JSX.
         <p class="muted">No key or value contains this text.</p>
       ) : (
         <div class="tree" key={wanted}>
-          <Value value={shown} keys={[]} isFound={wanted !== ''} choose={choose} />
+          <Value
+            value={shown}
+            keys={[]}
+            room={shownAtOnce}
+            isFound={wanted !== ''}
+            choose={choose}
+          />
         </div>
       )}
       {note === '' ? null : <p class="muted">{note}</p>}
@@ -68,6 +76,8 @@ interface Branch {
   readonly value: unknown
   /** The path of keys from the root. */
   readonly keys: readonly string[]
+  /** How many members may be shown initially. */
+  readonly room: number
   /** Whether the value is a search result, which is open. */
   readonly isFound: boolean
   readonly choose: Choose | undefined
@@ -91,11 +101,12 @@ function Value(branch: Branch): JSX.Element {
 
 /** An object or a list. Its members are in the document only while it is open. */
 function Members(branch: Branch & { readonly value: object }): JSX.Element {
-  const { value, keys, isFound, choose } = branch
-  const isOpen = useSignal(isFound || keys.length < openLevels)
-  const limit = useSignal(membersAtOnce)
+  const { value, keys, room, isFound, choose } = branch
   const isList = Array.isArray(value)
   const names = Object.keys(value)
+  const count = Math.min(names.length, membersAtOnce)
+  const isOpen = useSignal(count <= room && (isFound || keys.length < openLevels))
+  const limit = useSignal(membersAtOnce)
   const left = names.length - limit.value
   return (
     <details open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
@@ -112,6 +123,7 @@ function Members(branch: Branch & { readonly value: object }): JSX.Element {
               key={name}
               value={(value as Record<string, unknown>)[name]}
               keys={[...keys, name]}
+              room={room / count}
               {...{ isFound, choose }}
             />
           ))}

@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { messageOf } from './http.ts'
 
 /** State of a read from the server. */
 export type Reading<Value> =
@@ -6,39 +7,37 @@ export type Reading<Value> =
   | { readonly kind: 'failed'; readonly message: string; readonly value?: Value | undefined }
   | { readonly kind: 'read'; readonly value: Value }
 
-/** Reads again when a dependency changes. Keeps the previous value until the next one arrives, also after an error. */
+/**
+ * Reads again when a dependency changes. Keeps the previous value until the next one arrives, also after an error. Shows
+ * each answer that is newer than the shown one, even if a further read has begun: reads may begin faster than the server
+ * answers.
+ */
 export function useRead<Value>(
   read: () => Promise<Value>,
   dependencies: readonly unknown[],
 ): Reading<Value> {
   const [reading, setReading] = useState<Reading<Value>>({ kind: 'loading' })
+  const begun = useRef(0)
+  const shown = useRef(0)
   useEffect(() => {
-    let isWanted = true
-    read().then(
-      (value) => isWanted && setReading({ kind: 'read', value }),
-      (error: unknown) => {
-        const message = messageOf(error)
-        if (isWanted)
-          setReading((before) => ({ value: undefined, ...before, kind: 'failed', message }))
-      },
-    )
-    return () => {
-      isWanted = false
+    const number = ++begun.current
+    const show = (next: (before: Reading<Value>) => Reading<Value>): void => {
+      if (number < shown.current) return
+      shown.current = number
+      setReading(next)
     }
+    read().then(
+      (value) => show(() => ({ kind: 'read', value })),
+      (error: unknown) =>
+        show((before) => ({
+          value: undefined,
+          ...before,
+          kind: 'failed',
+          message: messageOf(error),
+        })),
+    )
   }, dependencies)
   return reading
-}
-
-export function messageOf(error: unknown): string {
-  if (hasNoAnswer(error)) return 'There is no answer. Is evroute still running?'
-  if (error instanceof SyntaxError)
-    return 'The answer does not come from evroute. Is a proxy in between?'
-  return error instanceof Error ? error.message : String(error)
-}
-
-/** Whether the server could not be reached, in which case fetch rejects with a TypeError. */
-export function hasNoAnswer(error: unknown): boolean {
-  return error instanceof TypeError
 }
 
 /** Reads again every five seconds and when a dependency changes. */
@@ -51,7 +50,7 @@ export function usePolled<Value>(
 }
 
 /** Counts up at an interval. */
-function useTick(everyMs: number): number {
+export function useTick(everyMs: number): number {
   const [count, setCount] = useState(0)
   useEffect(() => {
     const timer = setInterval(() => setCount((before) => before + 1), everyMs)

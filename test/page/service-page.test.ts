@@ -291,7 +291,7 @@ describe('a delivery', () => {
     const story = page.getByRole('article')
     await expect.poll(() => story.innerText()).toMatch(/✗ failed[^]*status_404/)
     const requests = story.getByRole('list', { name: 'Requests' })
-    expect(await requests.innerText()).toMatch(/404[^]*ago\) attempt 1, not retried/)
+    expect(await requests.innerText()).toMatch(/404[^]*ago\), attempt 1, not retried/)
     expect(await story.innerText()).toMatch(/Order Completed/)
     expect(await accessibilityFaults(page)).toEqual([])
     expect(await story.getByRole('button', { name: 'Discard' }).isDisabled()).toBe(true)
@@ -323,7 +323,7 @@ describe('a delivery', () => {
     const story = page.getByRole('article')
     await expect
       .poll(() => story.innerText(), afterRefresh)
-      .toMatch(/503[^]*\) attempt 1, will be retried[^]*Next attempt .*in \d+ s/)
+      .toMatch(/503[^]*\), attempt 1, will be retried[^]*Next attempt .*in \d+ s/)
     expect(await story.innerText()).toMatch(/Retried until\s.*\(in 3 h 59 min\)/)
     // The answer to the last failed request is unfolded.
     await story.getByText('<script>alert(1)</script>\\u202e').waitFor()

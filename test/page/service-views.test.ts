@@ -25,6 +25,26 @@ test('a view stays if the service does not answer, and says so until it does', a
   }
 })
 
+test('a text that the browser does not copy is shown', async () => {
+  const { page } = await openService()
+  await goTo(page, 'Sources')
+  await page.getByText('Set up a program').click()
+  // Browsers give no clipboard to a page that is opened over http under a host name.
+  await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
+  await page.getByRole('button', { name: 'Copy', exact: true }).click()
+  const text = page.getByRole('dialog').getByRole('textbox', { name: 'sample code' })
+  expect(await text.inputValue()).toContain('AnalyticsBrowser.load')
+})
+
+test('ages of a list that is not read again are written anew', async () => {
+  const { page } = await openService({ movesTime: true })
+  await goTo(page, 'Deliveries')
+  const row = page.getByRole('row').last()
+  await expect.poll(() => row.innerText()).toMatch(/\((?:\d+ s|[\w ]+ms) ago\)/)
+  await page.clock.runFor(120_000)
+  await expect.poll(() => row.innerText()).toMatch(/\(2 min/)
+})
+
 describe('the ledger', () => {
   test('is shown as a diagram that balances, and is compared with the rows of the store', async () => {
     const { page } = await openService()
@@ -86,7 +106,7 @@ describe('sources', () => {
       /^curl -u 'wk_example': 'http:\/\/127\.0\.0\.1:\d+\/v1\/track'/,
     )
     await website.getByRole('button', { name: 'Copy' }).click()
-    await page.getByText('Copied.').waitFor()
+    await page.getByText('The sample code is copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await setup.innerText())
   })
 })

@@ -3,7 +3,6 @@ import type {
   AudienceMembersRecord,
   AudiencesRecord,
   DeliveriesRecord,
-  DestinationFields,
   DestinationsRecord,
   OverviewRecord,
   RegulationsRecord,
@@ -12,6 +11,7 @@ import type {
 import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
 import type { AuditRecord, StoryRecord } from '../../delivery/index.ts'
 import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
+import { ask, jsonOf, post, type Answer } from '../http.ts'
 
 /** Conditions on deliveries, by their names in the admin API. Empty ones are ignored. */
 export type Conditions = Readonly<
@@ -35,180 +35,154 @@ const statesOf: Readonly<Record<DeliveryAction, readonly string[]>> = {
   discard: ['pending'],
 }
 
-/** A client of the admin API. The browser adds the cookie of the session. */
-export class ServiceApi {
-  /** False if the service has rejected a request as unauthorized. */
-  readonly isSignedIn = signal(true)
+/** False if the service has rejected a request as unauthorized. */
+export const isSignedIn = signal(true)
 
-  overview(): Promise<OverviewRecord> {
-    return this.#ask('v1/overview')
-  }
-
-  async destinations(): Promise<readonly DestinationFields[]> {
-    return (await this.#ask<DestinationsRecord>('v1/destinations')).destinations
-  }
-
-  setEnabled(id: string, enabled: boolean): Promise<unknown> {
-    const action = enabled ? 'enable' : 'disable'
-    return this.#post(`v1/destinations/${encodeURIComponent(id)}/${action}`, {})
-  }
-
-  /** Sends a sample event to a destination. Returns the messageId. */
-  async sendTest(id: string): Promise<string> {
-    const path = `v1/destinations/${encodeURIComponent(id)}/test`
-    return (await this.#post<{ messageId: string }>(path, {})).messageId
-  }
-
-  sources(): Promise<SourcesRecord> {
-    return this.#ask('v1/sources')
-  }
-
-  async audiences(): Promise<readonly AudienceFields[]> {
-    return (await this.#ask<AudiencesRecord>('v1/audiences')).audiences
-  }
-
-  members(key: string, after: string | undefined): Promise<AudienceMembersRecord> {
-    const query = new URLSearchParams({ limit: String(pageRows) })
-    if (after !== undefined) query.set('after', after)
-    return this.#ask(`v1/audiences/${encodeURIComponent(key)}?${query}`)
-  }
-
-  /** Removes an audience, which all members leave. A dry run only counts them. */
-  removeAudience(
-    key: string,
-    mode?: 'dry run',
-  ): Promise<{ readonly audience: AudienceFields; readonly left: number }> {
-    const query = mode === undefined ? '' : '?dryRun=true'
-    return this.#stream(`v1/audiences/${encodeURIComponent(key)}/remove${query}`, '{}')
-  }
-
-  /** Makes the users in a list the members of an audience. A dry run only counts the changes. */
-  syncAudience(
-    { name, source }: { readonly name: string; readonly source: string },
-    list: File,
-    mode?: 'dry run',
-  ): Promise<SyncCounts> {
-    const query = new URLSearchParams({ name })
-    if (source !== '') query.set('source', source)
-    if (mode !== undefined) query.set('dryRun', 'true')
-    return this.#stream(`v1/audiences/sync?${query}`, list)
-  }
-
-  /** Reads a page of deletion requests, newest first. */
-  regulations(before: string | undefined): Promise<RegulationsRecord> {
-    const query = new URLSearchParams({ limit: String(pageRows) })
-    if (before !== undefined) query.set('before', before)
-    return this.#ask(`v1/regulations?${query}`)
-  }
-
-  createRegulation(
-    regulationType: RegulationType,
-    subjectIds: readonly string[],
-  ): Promise<{ readonly id: string }> {
-    return this.#post('v1/regulations', { regulationType, subjectIds })
-  }
-
-  /** Sends archived events again. Without a condition, sends all of them. */
-  replay(
-    conditions: Readonly<Record<string, string>>,
-  ): Promise<{ readonly events: number; readonly deliveries: number }> {
-    const isAll = Object.keys(conditions).length === 0
-    return this.#post('v1/replay', isAll ? { all: true } : conditions)
-  }
-
-  ledger(): Promise<DeliveryLedger> {
-    return this.#ask('v1/ledger')
-  }
-
+/** The answers to reads, by path. */
+interface Reads {
+  readonly 'v1/overview': OverviewRecord
+  readonly 'v1/destinations': DestinationsRecord
+  readonly 'v1/sources': SourcesRecord
+  readonly 'v1/audiences': AudiencesRecord
+  readonly 'v1/ledger': DeliveryLedger
   /** Compares the ledger with the store, whose deliveries the service counts one by one. */
-  audit(): Promise<AuditRecord> {
-    return this.#ask('v1/audit')
-  }
+  readonly 'v1/audit': AuditRecord
+}
 
-  /** Reads a page of deliveries, newest first. */
-  deliveries(conditions: Conditions, before?: number): Promise<DeliveriesRecord> {
-    const query = queryOf(conditions)
-    query.set('limit', String(pageRows))
-    if (before !== undefined) query.set('before', String(before))
-    return this.#ask(`v1/deliveries?${query}`)
-  }
+/** Reads from the service. The browser adds the cookie of the session. */
+export function read<Path extends keyof Reads>(path: Path): Promise<Reads[Path]> {
+  return valueOf(ask(path))
+}
 
-  /** Reads a delivery and its requests. */
-  story(id: string): Promise<StoryRecord> {
-    return this.#ask(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`)
-  }
+/** Reads a page of a list. Parameters that are undefined or empty are left out. */
+function readPage<List>(
+  path: string,
+  parameters: Readonly<Record<string, string | number | undefined>>,
+): Promise<List> {
+  return valueOf<List>(ask(`${path}?${queryOf({ limit: pageRows, ...parameters })}`))
+}
 
-  /** Counts the deliveries that an action would change, up to `countedMax`. */
-  async count(action: DeliveryAction, conditions: Conditions): Promise<number> {
-    const query = queryOf(conditions)
-    query.set('limit', String(countedRows))
-    if (!query.has('state')) for (const state of statesOf[action]) query.append('state', state)
-    for (let count = 0; ;) {
-      const { deliveries, next } = await this.#ask<DeliveriesRecord>(`v1/deliveries?${query}`)
-      count += deliveries.length
-      if (next === null || count >= countedMax) return count
-      query.set('before', String(next))
-    }
-  }
+/** Reads a page of the members of an audience. */
+export function readMembers(key: string, after?: string): Promise<AudienceMembersRecord> {
+  return readPage(`v1/audiences/${encodeURIComponent(key)}`, { after })
+}
 
-  /** Retries or discards deliveries. Returns their number. */
-  async act(action: DeliveryAction, conditions: Conditions): Promise<number> {
-    const given = Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== ''))
-    // The API accepts no other condition together with an id.
-    const body = 'id' in given ? given : { state: statesOf[action], ...given }
-    const { deliveries } = await this.#post<{ deliveries: number }>(`v1/deliveries/${action}`, body)
-    return deliveries
-  }
+/** Reads a page of deletion requests, newest first. */
+export function readRegulations(before?: string): Promise<RegulationsRecord> {
+  return readPage('v1/regulations', { before })
+}
 
-  async signIn(token: string): Promise<void> {
-    await this.#post('sign-in', { token })
-    this.isSignedIn.value = true
-  }
+/** Reads a page of deliveries, newest first. */
+export function readDeliveries(conditions: Conditions, before?: number): Promise<DeliveriesRecord> {
+  return readPage('v1/deliveries', { ...conditions, before })
+}
 
-  async signOut(): Promise<void> {
-    await this.#post('sign-out', {})
-    this.isSignedIn.value = false
-  }
+/** Reads a delivery and its requests. */
+export function readStory(id: string): Promise<StoryRecord> {
+  return valueOf(ask(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`))
+}
 
-  #post<Answer>(path: string, body: object): Promise<Answer> {
-    return this.#ask(path, post(JSON.stringify(body)))
-  }
+/** Enables or disables a destination. */
+export function setEnabled(id: string, enabled: boolean): Promise<unknown> {
+  return act(`v1/destinations/${encodeURIComponent(id)}/${enabled ? 'enable' : 'disable'}`)
+}
 
-  /** Posts a body. Returns the last record of the answer, which is the outcome. */
-  async #stream<Answer>(path: string, body: BodyInit): Promise<Answer> {
-    const lines = (await this.#textOf(path, post(body))).trimEnd().split('\n')
-    return answerOf(lines.at(-1) ?? '') as Answer
-  }
+/** Sends a sample event to a destination. */
+export function sendTest(id: string): Promise<{ readonly messageId: string }> {
+  return act(`v1/destinations/${encodeURIComponent(id)}/test`)
+}
 
-  async #ask<Answer>(path: string, init?: RequestInit): Promise<Answer> {
-    return answerOf(await this.#textOf(path, init)) as Answer
-  }
+/** Removes an audience, which all members leave. A dry run only counts them. */
+export function removeAudience(
+  key: string,
+  mode?: 'dry run',
+): Promise<{ readonly audience: AudienceFields; readonly left: number }> {
+  const query = queryOf({ dryRun: mode && 'true' })
+  return outcomeOf(post(`v1/audiences/${encodeURIComponent(key)}/remove?${query}`, '{}'))
+}
 
-  /** @throws Error with the message of an error answer */
-  async #textOf(path: string, init?: RequestInit): Promise<string> {
-    const answer = await fetch(path, init)
-    const text = await answer.text()
-    if (answer.ok) return text
-    if (answer.status === 401) this.isSignedIn.value = false
-    answerOf(text)
-    throw new Error(`The service answered ${answer.status}`)
+/** Makes the users in a list the members of an audience. A dry run only counts the changes. */
+export function syncAudience(
+  named: { readonly name: string; readonly source: string },
+  list: File,
+  mode?: 'dry run',
+): Promise<SyncCounts> {
+  const query = queryOf({ ...named, dryRun: mode && 'true' })
+  return outcomeOf(post(`v1/audiences/sync?${query}`, list))
+}
+
+export function createRegulation(
+  regulationType: RegulationType,
+  subjectIds: readonly string[],
+): Promise<{ readonly id: string }> {
+  return act('v1/regulations', { regulationType, subjectIds })
+}
+
+/** Sends archived events again. Without a condition, sends all of them. */
+export function replay(
+  conditions: Readonly<Record<string, string>>,
+): Promise<{ readonly events: number; readonly deliveries: number }> {
+  return act('v1/replay', Object.keys(conditions).length === 0 ? { all: true } : conditions)
+}
+
+/** Counts the deliveries that an action would change, up to `countedMax`. */
+export async function countDeliveries(
+  action: DeliveryAction,
+  conditions: Conditions,
+): Promise<number> {
+  const query = queryOf({ limit: countedRows, ...conditions })
+  if (!query.has('state')) for (const state of statesOf[action]) query.append('state', state)
+  for (let count = 0; ;) {
+    const { deliveries, next } = await valueOf<DeliveriesRecord>(ask(`v1/deliveries?${query}`))
+    count += deliveries.length
+    if (next === null || count >= countedMax) return count
+    query.set('before', String(next))
   }
 }
 
-/** Declares every body as JSON, because forms on other sites cannot send this media type. */
-function post(body: BodyInit): RequestInit {
-  return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+/** Retries or discards deliveries. Returns their number. */
+export async function changeDeliveries(
+  action: DeliveryAction,
+  conditions: Conditions,
+): Promise<number> {
+  const given = Object.fromEntries(queryOf(conditions))
+  // The API accepts no other condition together with an id.
+  const body = 'id' in given ? given : { state: statesOf[action], ...given }
+  return (await act<{ readonly deliveries: number }>(`v1/deliveries/${action}`, body)).deliveries
 }
 
-/** @throws Error with the message of an error answer */
-function answerOf(text: string): unknown {
-  const body = (text === '' ? {} : JSON.parse(text)) as {
-    readonly error?: { readonly message?: string }
-  }
-  if (body.error?.message !== undefined) throw new Error(body.error.message)
-  return body
+export async function signIn(token: string): Promise<void> {
+  await act('sign-in', { token })
+  isSignedIn.value = true
 }
 
-function queryOf(conditions: Conditions): URLSearchParams {
-  return new URLSearchParams(Object.entries(conditions).filter(([, value]) => value !== ''))
+export async function signOut(): Promise<void> {
+  await act('sign-out')
+  isSignedIn.value = false
+}
+
+function act<Value>(path: string, body: object = {}): Promise<Value> {
+  return valueOf<Value>(post(path, JSON.stringify(body)))
+}
+
+/** Returns the last record of a streamed answer, which is the outcome. */
+function outcomeOf<Value>(asked: Promise<Answer>): Promise<Value> {
+  return valueOf<Value>(
+    asked.then(({ status, text }) => ({ status, text: text.trimEnd().split('\n').at(-1) ?? '' })),
+  )
+}
+
+async function valueOf<Value>(asked: Promise<Answer>): Promise<Value> {
+  const answer = await asked
+  if (answer.status === 401) isSignedIn.value = false
+  return jsonOf(answer) as Value
+}
+
+function queryOf(
+  parameters: Readonly<Record<string, string | number | undefined>>,
+): URLSearchParams {
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== undefined && value !== '',
+  )
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
 }

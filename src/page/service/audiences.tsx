@@ -4,35 +4,36 @@ import type { AudienceFields } from '../../audience/index.ts'
 import { Field, filledFields } from '../field.tsx'
 import { Moment, Part, Shown } from '../shown.tsx'
 import { counted, countText, visibleText } from '../text.ts'
-import { useRead } from '../use-read.ts'
+import { usePolled, useRead } from '../use-read.ts'
+import { read, readMembers } from './api.ts'
 import { audiencePath } from './route.ts'
-import type { ServiceParts, ServiceSession } from './service-session.ts'
+import { session } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
 /** The audiences and computed traits, and a form that syncs an audience with a list. */
-export function Audiences({ session }: ServiceParts): JSX.Element {
-  const reading = useRead(() => session.api.audiences(), [session.version.value])
+export function Audiences(): JSX.Element {
+  const reading = usePolled(() => read('v1/audiences'), [session.version.value])
   return (
     <>
       <h2>Audiences</h2>
       <Shown reading={reading}>
-        {(audiences) => (
+        {({ audiences }) => (
           <Table
             label="Audiences"
             columns={['Name', 'Key', 'Kind', 'Source', 'Members', 'Synced', '']}
             empty="There is no audience. Sync a list of users to make one."
-            rows={audiences.map((audience) => row(audience, session))}
+            rows={audiences.map(row)}
           />
         )}
       </Shown>
       <Part title="Sync with a list">
-        <SyncForm session={session} />
+        <SyncForm />
       </Part>
     </>
   )
 }
 
-function row(audience: AudienceFields, session: ServiceSession) {
+function row(audience: AudienceFields) {
   const { key, name, source, members, syncedAt } = audience
   return {
     key,
@@ -50,7 +51,7 @@ function row(audience: AudienceFields, session: ServiceSession) {
   }
 }
 
-function SyncForm({ session }: ServiceParts): JSX.Element {
+function SyncForm(): JSX.Element {
   const submit = (event: SubmitEvent): void => {
     const { name = '', source = '' } = filledFields(event)
     const list = new FormData(event.currentTarget as HTMLFormElement).get('list')
@@ -69,15 +70,9 @@ function SyncForm({ session }: ServiceParts): JSX.Element {
 }
 
 /** The members of an audience, page by page. */
-export function AudienceMembers({
-  session,
-  audienceKey,
-}: ServiceParts & { readonly audienceKey: string }): JSX.Element {
+export function AudienceMembers({ id }: { readonly id: string }): JSX.Element {
   const [after, turn] = useState<string | undefined>(undefined)
-  const reading = useRead(
-    () => session.api.members(audienceKey, after),
-    [after, session.version.value],
-  )
+  const reading = useRead(() => readMembers(id, after), [after, session.version.value])
   return (
     <Shown reading={reading}>
       {({ name, members, memberList, next }) => (

@@ -5,7 +5,8 @@ import { filledFields } from '../field.tsx'
 import { Moment, Part, Shown } from '../shown.tsx'
 import { countText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
-import type { ServiceParts } from './service-session.ts'
+import { readRegulations } from './api.ts'
+import { session } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
 const meanings: Readonly<Record<RegulationType, string>> = {
@@ -19,9 +20,9 @@ const meanings: Readonly<Record<RegulationType, string>> = {
 }
 
 /** The deletion requests, and a form for a new one. */
-export function Deletions({ session }: ServiceParts): JSX.Element {
+export function Deletions(): JSX.Element {
   const [before, turn] = useState<string | undefined>(undefined)
-  const reading = usePolled(() => session.api.regulations(before), [before, session.version.value])
+  const reading = usePolled(() => readRegulations(before), [before, session.version.value])
   return (
     <>
       <h2>Deletions</h2>
@@ -49,13 +50,13 @@ export function Deletions({ session }: ServiceParts): JSX.Element {
         )}
       </Shown>
       <Part title="Request a deletion">
-        <DeletionForm session={session} />
+        <DeletionForm />
       </Part>
     </>
   )
 }
 
-function DeletionForm({ session }: ServiceParts): JSX.Element {
+function DeletionForm(): JSX.Element {
   const submit = (event: SubmitEvent): void => {
     const { type = '', users = '' } = filledFields(event)
     const subjectIds = users.split('\n').map((line) => line.trim())

@@ -5,13 +5,12 @@ import { Choice, Field, filledFields } from '../field.tsx'
 import { Moment, Shown } from '../shown.tsx'
 import { visibleText } from '../text.ts'
 import { useRead } from '../use-read.ts'
-import type { Conditions } from './api.ts'
+import { read, readDeliveries, type Conditions } from './api.ts'
 import { deliveriesPath, storyPath } from './route.ts'
-import type { ServiceSession } from './service-session.ts'
-import { StateBadge } from './state-badge.tsx'
+import { session } from './service-session.ts'
+import { StateBadge, states } from './state-badge.tsx'
 import { Pager, Table, type Row } from './table.tsx'
 
-const states = ['pending', 'delivered', 'failed', 'expired'] as const
 const types = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'] as const
 const texts = [
   ['user', 'User', ''],
@@ -21,27 +20,28 @@ const texts = [
 ] as const
 
 interface Parts {
-  readonly session: ServiceSession
   readonly conditions: Conditions
 }
 
 /** The deliveries that match, page by page, with actions on all that match. */
-export function Deliveries({ session, conditions }: Parts): JSX.Element {
+export function Deliveries({ conditions }: Parts): JSX.Element {
   return (
     <>
       <h2>Deliveries</h2>
-      <DeliveryFilter session={session} conditions={conditions} />
-      <Pages key={JSON.stringify(conditions)} session={session} conditions={conditions} />
+      <DeliveryFilter conditions={conditions} />
+      <Pages key={JSON.stringify(conditions)} conditions={conditions} />
     </>
   )
 }
 
 /** A form for the conditions of the list. It puts them into the URL, so that a list can be bookmarked. */
-function DeliveryFilter({ session, conditions }: Parts): JSX.Element {
-  const reading = useRead(() => session.api.destinations(), [])
-  const destinations = reading.kind === 'read' ? reading.value.map(({ id }) => id) : []
+function DeliveryFilter({ conditions }: Parts): JSX.Element {
+  const reading = useRead(() => read('v1/destinations'), [])
+  const destinations = reading.kind === 'read' ? reading.value.destinations.map(({ id }) => id) : []
   const apply = (event: SubmitEvent): void => {
     location.hash = deliveriesPath(filledFields(event))
+    // The same conditions are read again, too.
+    session.version.value += 1
   }
   return (
     // The key resets the form only when the conditions change.
@@ -76,11 +76,7 @@ function withChosen(options: readonly string[], chosen: string | undefined): rea
   return chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
 }
 
-function Actions({
-  session,
-  conditions,
-  isEmpty,
-}: Parts & { readonly isEmpty: boolean }): JSX.Element {
+function Actions({ conditions, isEmpty }: Parts & { readonly isEmpty: boolean }): JSX.Element {
   const { state = '' } = conditions
   return (
     <div class="actions">
@@ -105,17 +101,14 @@ function Actions({
   )
 }
 
-function Pages({ session, conditions }: Parts): JSX.Element {
+function Pages({ conditions }: Parts): JSX.Element {
   const [before, turn] = useState<number | undefined>(undefined)
-  const reading = useRead(
-    () => session.api.deliveries(conditions, before),
-    [before, session.version.value],
-  )
+  const reading = useRead(() => readDeliveries(conditions, before), [before, session.version.value])
   const isEmpty =
     before === undefined && reading.kind === 'read' && reading.value.deliveries.length === 0
   return (
     <>
-      <Actions {...{ session, conditions, isEmpty }} />
+      <Actions conditions={conditions} isEmpty={isEmpty} />
       <Shown reading={reading}>
         {({ deliveries, next }) => (
           <>

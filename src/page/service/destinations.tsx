@@ -3,16 +3,17 @@ import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts
 import { Moment, Pair, Shown } from '../shown.tsx'
 import { counted, countText, durationText, visibleText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
+import { read } from './api.ts'
 import { deliveriesPath } from './route.ts'
-import type { ServiceParts } from './service-session.ts'
-import { countLook } from './state-badge.tsx'
+import { session } from './service-session.ts'
+import { countLook, states } from './state-badge.tsx'
 
 /** The destinations with their states, and actions on their deliveries. */
-export function Destinations({ session }: ServiceParts): JSX.Element {
-  const reading = usePolled(() => session.api.destinations(), [session.version.value])
+export function Destinations(): JSX.Element {
+  const reading = usePolled(() => read('v1/destinations'), [session.version.value])
   return (
     <Shown reading={reading}>
-      {(destinations) => (
+      {({ destinations }) => (
         <>
           <h2>Destinations</h2>
           {destinations.length === 0 ? (
@@ -22,7 +23,7 @@ export function Destinations({ session }: ServiceParts): JSX.Element {
             </p>
           ) : null}
           {destinations.map((destination) => (
-            <Destination key={destination.id} destination={destination} session={session} />
+            <Destination key={destination.id} destination={destination} />
           ))}
         </>
       )}
@@ -30,10 +31,7 @@ export function Destinations({ session }: ServiceParts): JSX.Element {
   )
 }
 
-function Destination({
-  session,
-  destination,
-}: ServiceParts & { readonly destination: DestinationFields }): JSX.Element {
+function Destination({ destination }: { readonly destination: DestinationFields }): JSX.Element {
   const { id, enabled, sources, filter, endpoints, pending } = destination
   return (
     <section class="card entry" aria-label={`Destination ${id}`}>
@@ -65,7 +63,7 @@ function Destination({
       </div>
       <dl class="pairs">
         <Pair name="Deliveries">
-          {(['pending', 'delivered', 'failed', 'expired'] as const).map((state, place) => (
+          {states.map((state, place) => (
             <span key={state} class={countLook(state, destination[state])}>
               {place === 0 ? '' : ', '}
               {countText(destination[state])} {state}

@@ -4,7 +4,8 @@ import type { DeliveryLedger } from '../../model/index.ts'
 import { Part, Shown } from '../shown.tsx'
 import { counted, countText } from '../text.ts'
 import { usePolled, useRead } from '../use-read.ts'
-import type { ServiceParts } from './service-session.ts'
+import { read } from './api.ts'
+import { session } from './service-session.ts'
 
 /** A total of the ledger, and the lines that add up to it. */
 interface Flow {
@@ -23,8 +24,8 @@ const flows = [
 ] as const satisfies readonly Flow[]
 
 /** The accepted events and the deliveries by outcome, and whether the sums agree. */
-export function LedgerView({ session }: ServiceParts): JSX.Element {
-  const reading = usePolled(() => session.api.ledger(), [session.version.value])
+export function LedgerView(): JSX.Element {
+  const reading = usePolled(() => read('v1/ledger'), [session.version.value])
   return (
     <Shown reading={reading}>
       {(ledger) => (
@@ -36,7 +37,7 @@ export function LedgerView({ session }: ServiceParts): JSX.Element {
             </Part>
           ))}
           <Part title="Rows in the store">
-            <Audit session={session} />
+            <Audit />
           </Part>
         </>
       )}
@@ -60,7 +61,7 @@ export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): 
 }
 
 /** Counts the rows only when a button is pressed, because that is slow in a large store. */
-function Audit({ session }: ServiceParts): JSX.Element {
+function Audit(): JSX.Element {
   const [asked, ask] = useState(0)
   return (
     <>
@@ -70,13 +71,13 @@ function Audit({ session }: ServiceParts): JSX.Element {
           Count the rows
         </button>
       </div>
-      {asked === 0 ? null : <AuditResult key={asked} session={session} />}
+      {asked === 0 ? null : <AuditResult key={asked} />}
     </>
   )
 }
 
-function AuditResult({ session }: ServiceParts): JSX.Element {
-  const reading = useRead(() => session.api.audit(), [])
+function AuditResult(): JSX.Element {
+  const reading = useRead(() => read('v1/audit'), [])
   return (
     <Shown reading={reading}>
       {({ balanced, imbalances, counted: rows }) => (

@@ -1,6 +1,8 @@
 import { render, type JSX } from 'preact'
+import { UncopiedDialog } from '../copy.tsx'
 import { Dialog } from '../dialog.tsx'
-import { ShownNotice } from '../notice.tsx'
+import { ShownNotice, tried } from '../notice.tsx'
+import { isSignedIn, signOut } from './api.ts'
 import { AudienceMembers, Audiences } from './audiences.tsx'
 import { Deletions } from './deletions.tsx'
 import { Deliveries } from './deliveries.tsx'
@@ -8,13 +10,11 @@ import { Destinations } from './destinations.tsx'
 import { LedgerView } from './ledger.tsx'
 import { Overview } from './overview.tsx'
 import { Replay } from './replay.tsx'
-import type { Route } from './route.ts'
-import { ServiceSession } from './service-session.ts'
+import type { PlainView, Route } from './route.ts'
+import { session } from './service-session.ts'
 import { SignIn } from './sign-in.tsx'
 import { Sources } from './sources.tsx'
 import { Story } from './story.tsx'
-
-const session = new ServiceSession()
 
 const views = [
   ['overview', 'Overview', '#/'],
@@ -34,14 +34,13 @@ const parentOf: Readonly<Partial<Record<Route['view'], string>>> = {
 }
 
 function Page(): JSX.Element {
-  const isSignedIn = session.api.isSignedIn.value
   const { view } = session.route.value
   return (
     <>
       <header>
         <div class="top">
           <h1>evroute service</h1>
-          {isSignedIn ? (
+          {isSignedIn.value ? (
             <>
               <nav aria-label="Views">
                 {views.map(([name, label, path]) => (
@@ -50,22 +49,23 @@ function Page(): JSX.Element {
                   </a>
                 ))}
               </nav>
-              <button type="button" class="link push" onClick={() => void session.signOut()}>
+              <button type="button" class="link push" onClick={() => void tried(signOut)}>
                 Sign out
               </button>
             </>
           ) : null}
         </div>
       </header>
-      {isSignedIn ? (
+      {isSignedIn.value ? (
         <main class="service">
           <View />
         </main>
       ) : (
-        <SignIn session={session} />
+        <SignIn />
       )}
-      <ShownNotice notice={session.notice} />
+      <ShownNotice />
       <ConfirmDialog />
+      <UncopiedDialog />
     </>
   )
 }
@@ -75,30 +75,23 @@ function currentOf(name: string, view: Route['view']): 'page' | 'true' | undefin
   return name === parentOf[view] ? 'true' : undefined
 }
 
+const plainViews: Readonly<Record<PlainView, () => JSX.Element>> = {
+  overview: Overview,
+  destinations: Destinations,
+  ledger: LedgerView,
+  sources: Sources,
+  audiences: Audiences,
+  deletions: Deletions,
+  replay: Replay,
+}
+
 function View(): JSX.Element {
-  const route = session.route.value
-  switch (route.view) {
-    case 'overview':
-      return <Overview session={session} />
-    case 'destinations':
-      return <Destinations session={session} />
-    case 'ledger':
-      return <LedgerView session={session} />
-    case 'sources':
-      return <Sources session={session} />
-    case 'audiences':
-      return <Audiences session={session} />
-    case 'audience':
-      return <AudienceMembers key={route.id} session={session} audienceKey={route.id} />
-    case 'deletions':
-      return <Deletions session={session} />
-    case 'replay':
-      return <Replay session={session} />
-    case 'deliveries':
-      return <Deliveries session={session} conditions={route.conditions} />
-    case 'story':
-      return <Story key={route.id} session={session} id={route.id} />
-  }
+  const { value: route } = session.route
+  if (route.view === 'deliveries') return <Deliveries conditions={route.conditions} />
+  if (route.view === 'story') return <Story key={route.id} id={route.id} />
+  if (route.view === 'audience') return <AudienceMembers key={route.id} id={route.id} />
+  const Plain = plainViews[route.view]
+  return <Plain />
 }
 
 /** Asks a person to confirm an action. */
@@ -110,7 +103,7 @@ function ConfirmDialog(): JSX.Element | null {
     session.proposal.value = undefined
   }
   return (
-    <Dialog title={title} dialogs={{ close }}>
+    <Dialog title={title} close={close}>
       <p>{consequence}</p>
       <div class="actions">
         <button type="button" class="primary" onClick={() => void session.confirm(proposal)}>

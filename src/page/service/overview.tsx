@@ -3,15 +3,16 @@ import type { OverviewRecord } from '../../admin-api/index.ts'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { countText, durationText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
+import { read } from './api.ts'
 import { LedgerVerdict } from './ledger.tsx'
 import { RatePlot } from './rate-plot.tsx'
 import { deliveriesPath } from './route.ts'
-import type { ServiceParts } from './service-session.ts'
-import { countLook } from './state-badge.tsx'
+import { session } from './service-session.ts'
+import { countLook, states } from './state-badge.tsx'
 
 /** The problems, the last hour, the deliveries by state, and whether the ledger balances. */
-export function Overview({ session }: ServiceParts): JSX.Element {
-  const reading = usePolled(() => session.api.overview(), [session.version.value])
+export function Overview(): JSX.Element {
+  const reading = usePolled(() => read('v1/overview'), [session.version.value])
   return (
     <Shown reading={reading}>
       {(overview) => (
@@ -72,7 +73,7 @@ function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Eleme
   const ageMs = oldestDueAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestDueAt))
   return (
     <dl class="pairs tiles">
-      {(['pending', 'delivered', 'failed', 'expired'] as const).map((state) => (
+      {states.map((state) => (
         <Pair key={state} name={state}>
           <a class={countLook(state, ledger[state])} href={deliveriesPath({ state })}>
             {countText(ledger[state])}

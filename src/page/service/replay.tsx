@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { Choice, Field, filledFields } from '../field.tsx'
 import { useRead } from '../use-read.ts'
-import type { ServiceParts } from './service-session.ts'
+import { read } from './api.ts'
+import { session } from './service-session.ts'
 
 const texts = [
   ['event', 'Event name', 'Order Completed'],
@@ -10,8 +11,8 @@ const texts = [
 ] as const
 
 /** A form that sends archived events again. */
-export function Replay({ session }: ServiceParts): JSX.Element {
-  const reading = useRead(() => session.api.sources(), [])
+export function Replay(): JSX.Element {
+  const reading = useRead(() => read('v1/sources'), [])
   const sources = reading.kind === 'read' ? reading.value.sources : []
   const isArchived = sources.some(({ archived }) => archived)
   const destinations = [...new Set(sources.flatMap((source) => source.destinations))]

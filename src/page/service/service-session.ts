@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import type { DestinationFields } from '../../admin-api/index.ts'
 import type { RegulationType } from '../../model/index.ts'
-import type { Notice } from '../notice.tsx'
+import { notice, tell, tried } from '../notice.tsx'
 import { counted, visibleText } from '../text.ts'
-import { messageOf } from '../use-read.ts'
-import { countedMax, ServiceApi, type Conditions, type DeliveryAction } from './api.ts'
+import * as api from './api.ts'
+import type { Conditions, DeliveryAction } from './api.ts'
 import { deliveriesPath, readRoute, type Route } from './route.ts'
 
 /** An action that a person has to confirm. */
@@ -34,12 +34,10 @@ const deliveryTexts = {
 } as const
 
 /** The state of the page, and the actions that a person has to confirm. */
-export class ServiceSession {
-  readonly api: ServiceApi = new ServiceApi()
+class ServiceSession {
   readonly route = signal<Route>(readRoute(location.hash))
   /** The link to the list of deliveries with the conditions that were used last. */
   listPath = deliveriesPath({})
-  readonly notice = signal<Notice | undefined>(undefined)
   readonly proposal = signal<Proposal | undefined>(undefined)
   /** Increases with each action, so that components read again. */
   readonly version = signal(0)
@@ -51,16 +49,16 @@ export class ServiceSession {
       if (before.view === 'deliveries') this.listPath = deliveriesPath(before.conditions)
       this.route.value = readRoute(location.hash)
       this.proposal.value = undefined
-      if (this.notice.value?.isProblem === false) this.notice.value = undefined
+      if (notice.value?.isProblem !== true) notice.value = undefined
     })
   }
 
   /** Counts the deliveries that an action affects, and asks for confirmation. */
   async propose(action: DeliveryAction, conditions: Conditions): Promise<void> {
-    await this.#tried(async () => {
-      const count = await this.api.count(action, conditions)
+    await tried(async () => {
+      const count = await api.countDeliveries(action, conditions)
       if (count > 0) this.proposeFor(count, action, conditions)
-      else this.#tell(`There is nothing to ${action}.`)
+      else tell(`There is nothing to ${action}.`)
     })
   }
 
@@ -69,11 +67,11 @@ export class ServiceSession {
     const { verb, done, consequence } = deliveryTexts[action]
     const deliveries = counted(count, 'delivery', 'deliveries')
     this.proposal.value = {
-      title: `${verb} ${count < countedMax ? deliveries : `at least ${deliveries}`}?`,
+      title: `${verb} ${count < api.countedMax ? deliveries : `at least ${deliveries}`}?`,
       consequence,
       verb,
       act: async () => {
-        const acted = await this.api.act(action, conditions)
+        const acted = await api.changeDeliveries(action, conditions)
         return `${done} ${counted(acted, 'delivery', 'deliveries')}.`
       },
     }
@@ -93,7 +91,7 @@ export class ServiceSession {
         consequence: `${follows} ${lasts}`,
         verb,
         act: async () => {
-          await this.api.setEnabled(id, !enabled)
+          await api.setEnabled(id, !enabled)
           return `${done} ${id}.`
         },
       }
@@ -107,7 +105,8 @@ export class ServiceSession {
       consequence: `The destination gets a track call "Order Completed" for the user u_sample, signed and counted like other events. ${waitingText(pending)}`,
       verb: 'Send',
       act: async () => {
-        await followLink(deliveriesPath({ message: await this.api.sendTest(id) }))
+        const { messageId } = await api.sendTest(id)
+        await followLink(deliveriesPath({ message: messageId }))
         return `Sent a test event to ${id}.`
       },
     }))
@@ -115,14 +114,14 @@ export class ServiceSession {
 
   /** Counts the members of an audience, and asks whether to remove it. */
   async proposeRemoval(key: string): Promise<void> {
-    await this.#tried(async () => {
-      const { left, audience } = await this.api.removeAudience(key, 'dry run')
+    await tried(async () => {
+      const { left, audience } = await api.removeAudience(key, 'dry run')
       this.proposal.value = {
         title: `Remove ${visibleText(audience.name)}?`,
         consequence: `${counted(left, 'member leaves', 'members leave')}. The destinations are sent a call for each.`,
         verb: 'Remove',
         act: async () => {
-          const removal = await this.api.removeAudience(key)
+          const removal = await api.removeAudience(key)
           return `Removed ${visibleText(audience.name)}: ${counted(removal.left, 'member')} left.`
         },
       }
@@ -134,19 +133,15 @@ export class ServiceSession {
     named: { readonly name: string; readonly source: string },
     list: File,
   ): Promise<void> {
-    await this.#tried(async () => {
-      const { entered, left, changed, rejected } = await this.api.syncAudience(
-        named,
-        list,
-        'dry run',
-      )
+    await tried(async () => {
+      const { entered, left, changed, rejected } = await api.syncAudience(named, list, 'dry run')
       const rows = rejected === 0 ? '' : ` ${counted(rejected, 'row')} of the list cannot be used.`
       this.proposal.value = {
         title: `Sync ${visibleText(named.name)}?`,
         consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. The destinations are sent a call for each.${rows}`,
         verb: 'Sync',
         act: async () => {
-          const sync = await this.api.syncAudience(named, list)
+          const sync = await api.syncAudience(named, list)
           return `Synced ${visibleText(named.name)}: ${sync.entered} entered, ${sync.left} left.`
         },
       }
@@ -156,7 +151,7 @@ export class ServiceSession {
   /** Asks for confirmation of a deletion request. */
   proposeDeletion(type: RegulationType, subjectIds: readonly string[]): void {
     if (subjectIds.length === 0) {
-      this.#tell('Name at least one user.')
+      tell('Name at least one user.')
       return
     }
     const users = counted(subjectIds.length, 'user')
@@ -166,7 +161,7 @@ export class ServiceSession {
         'Deleted data cannot be restored. The list of deletion requests shows the progress.',
       verb: 'Request',
       act: async () => {
-        const { id } = await this.api.createRegulation(type, subjectIds)
+        const { id } = await api.createRegulation(type, subjectIds)
         return `Created the request ${id}.`
       },
     }
@@ -181,7 +176,7 @@ export class ServiceSession {
       consequence: `These events are sent to their destinations again: ${visibleText(chosen)}.`,
       verb: 'Replay',
       act: async () => {
-        const { events, deliveries } = await this.api.replay(conditions)
+        const { events, deliveries } = await api.replay(conditions)
         return `Replayed ${counted(events, 'event')}: ${counted(deliveries, 'delivery', 'deliveries')}.`
       },
     }
@@ -190,28 +185,17 @@ export class ServiceSession {
   /** Performs a proposed action. */
   async confirm({ act }: Proposal): Promise<void> {
     this.proposal.value = undefined
-    await this.#tried(async () => {
-      this.#tell(await act())
+    await tried(async () => {
+      tell(await act())
       this.version.value += 1
-    })
-  }
-
-  async copy(text: string): Promise<void> {
-    await this.#tried(async () => {
-      await navigator.clipboard.writeText(text)
-      this.#tell('Copied.')
     })
   }
 
   /** Signs in with the admin token; false if that fails. */
   async signIn(token: string): Promise<boolean> {
-    const isDone = await this.#tried(() => this.api.signIn(token))
-    if (isDone) this.notice.value = undefined
-    return isDone
-  }
-
-  async signOut(): Promise<void> {
-    await this.#tried(() => this.api.signOut())
+    const isDone = await tried(() => api.signIn(token).then(() => true))
+    if (isDone === true) notice.value = undefined
+    return isDone === true
   }
 
   /** Reads a destination, and asks for confirmation of an action on it. */
@@ -219,32 +203,17 @@ export class ServiceSession {
     id: string,
     proposalOf: (destination: DestinationFields) => Proposal,
   ): Promise<void> {
-    await this.#tried(async () => {
-      const destination = (await this.api.destinations()).find((each) => each.id === id)
+    await tried(async () => {
+      const { destinations } = await api.read('v1/destinations')
+      const destination = destinations.find((each) => each.id === id)
       if (destination === undefined) throw new Error(`${id} is not configured any more`)
       this.proposal.value = proposalOf(destination)
     })
   }
-
-  #tell(text: string): void {
-    this.notice.value = { text, isProblem: false }
-  }
-
-  async #tried(work: () => Promise<void>): Promise<boolean> {
-    try {
-      await work()
-      return true
-    } catch (error) {
-      this.notice.value = { text: messageOf(error), isProblem: true }
-      return false
-    }
-  }
 }
 
-/** The properties of all components of a service's page. */
-export interface ServiceParts {
-  readonly session: ServiceSession
-}
+/** The state of this page. */
+export const session = new ServiceSession()
 
 /** Changes the fragment of the URL. Resolves after the notice of the previous view was closed. */
 function followLink(path: string): Promise<void> {

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { Field, filledFields } from '../field.tsx'
-import type { ServiceParts } from './service-session.ts'
+import { session } from './service-session.ts'
 
 /** Asks for the admin token. */
-export function SignIn({ session }: ServiceParts): JSX.Element {
+export function SignIn(): JSX.Element {
   const isRefused = new URLSearchParams(location.search).get('link') === 'refused'
   const submit = (event: SubmitEvent): void => {
     const { token = '' } = filledFields(event)

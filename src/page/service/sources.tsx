@@ -1,17 +1,19 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SourceFields } from '../../admin-api/index.ts'
+import { copy } from '../copy.tsx'
 import { Choice } from '../field.tsx'
 import { Moment, Pair, Shown } from '../shown.tsx'
 import { countText, visibleText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
-import type { ServiceParts, ServiceSession } from './service-session.ts'
+import { read } from './api.ts'
+import { session } from './service-session.ts'
 import { setupSnippets } from './setup-snippets.ts'
 import { Table } from './table.tsx'
 
 /** The sources with their accepted and rejected calls, the latest rejections, and sample code. */
-export function Sources({ session }: ServiceParts): JSX.Element {
-  const reading = usePolled(() => session.api.sources(), [session.version.value])
+export function Sources(): JSX.Element {
+  const reading = usePolled(() => read('v1/sources'), [session.version.value])
   return (
     <Shown reading={reading}>
       {({ url, sources }) => (
@@ -19,7 +21,7 @@ export function Sources({ session }: ServiceParts): JSX.Element {
           <h2>Sources</h2>
           <p class="muted">Counted by this process since it started.</p>
           {sources.map((source) => (
-            <Source key={source.id} source={source} url={url} session={session} />
+            <Source key={source.id} source={source} url={url} />
           ))}
         </>
       )}
@@ -30,10 +32,9 @@ export function Sources({ session }: ServiceParts): JSX.Element {
 interface Parts {
   readonly source: SourceFields
   readonly url: string
-  readonly session: ServiceSession
 }
 
-function Source({ source, url, session }: Parts): JSX.Element {
+function Source({ source, url }: Parts): JSX.Element {
   const { id, enabled, destinations, archived, accepted, rejected, latestRejected } = source
   const codes = Object.entries(rejected)
   return (
@@ -74,12 +75,12 @@ function Source({ source, url, session }: Parts): JSX.Element {
           empty=""
         />
       )}
-      <Setup source={source} url={url} session={session} />
+      <Setup source={source} url={url} />
     </section>
   )
 }
 
-function Setup({ source: { id, writeKeys }, url, session }: Parts): JSX.Element {
+function Setup({ source: { id, writeKeys }, url }: Parts): JSX.Element {
   const [chosen, choose] = useState(0)
   const snippets = setupSnippets(url, writeKeys[0] ?? '')
   const text = snippets[chosen]?.text ?? ''
@@ -93,7 +94,7 @@ function Setup({ source: { id, writeKeys }, url, session }: Parts): JSX.Element 
           chosen={snippets[chosen]?.language}
           onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}
         />
-        <button type="button" onClick={() => void session.copy(text)}>
+        <button type="button" onClick={() => void copy('sample code', text)}>
           Copy
         </button>
       </div>

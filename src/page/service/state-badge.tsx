@@ -1,6 +1,9 @@
 import type { JSX } from 'preact'
 import type { LoggedState } from '../../delivery/index.ts'
 
+/** The states of a delivery, in the order of the page. */
+export const states = ['pending', 'delivered', 'failed', 'expired'] as const
+
 const texts: Readonly<Record<LoggedState, string>> = {
   pending: '… pending',
   delivered: '✓ delivered',

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
-import type { DeliveryFields, RequestFields, StoryRecord } from '../../delivery/index.ts'
+import type { RequestFields, StoryRecord } from '../../delivery/index.ts'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, counted, countText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
 import { usePolled } from '../use-read.ts'
-import type { ServiceParts } from './service-session.ts'
+import { readStory } from './api.ts'
+import { session } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
 
 const readMs = 2_000
@@ -12,8 +13,8 @@ const readMs = 2_000
 const requestsMax = 200
 
 /** The history of a delivery: its facts, requests, next attempt and body. */
-export function Story({ session, id }: ServiceParts & { readonly id: string }): JSX.Element {
-  const reading = usePolled(() => session.api.story(id), [session.version.value], readMs)
+export function Story({ id }: { readonly id: string }): JSX.Element {
+  const reading = usePolled(() => readStory(id), [session.version.value], readMs)
   return (
     <Shown reading={reading}>
       {({ delivery, requests, body }) => (
@@ -24,7 +25,7 @@ export function Story({ session, id }: ServiceParts & { readonly id: string }): 
           <div class="detail-head">
             <h2>{id}</h2>
             <StateBadge state={delivery.state} />
-            <Actions session={session} delivery={delivery} />
+            <Actions delivery={delivery} />
           </div>
           <Facts delivery={delivery} />
           <Part title="Requests">
@@ -37,10 +38,7 @@ export function Story({ session, id }: ServiceParts & { readonly id: string }): 
   )
 }
 
-function Actions({
-  session,
-  delivery: { id, state },
-}: ServiceParts & { readonly delivery: DeliveryFields }): JSX.Element {
+function Actions({ delivery: { id, state } }: Pick<StoryRecord, 'delivery'>): JSX.Element {
   const propose = (action: 'retry' | 'discard'): void => {
     session.proposeFor(1, action, { id })
   }
@@ -56,7 +54,7 @@ function Actions({
   )
 }
 
-function Facts({ delivery }: { readonly delivery: DeliveryFields }): JSX.Element {
+function Facts({ delivery }: Pick<StoryRecord, 'delivery'>): JSX.Element {
   const { state, messageId, type, eventName, userId, source, destination, reason, attempts } =
     delivery
   const { manualRetries, acceptedAt, expiresAt, settledAt, holds } = delivery
@@ -150,7 +148,12 @@ function Request({
       <span class={`badge ${answerLook(status)}`}>{status ?? error ?? 'no answer'}</span>{' '}
       {visibleText(url)} <span class="muted">in {countText(Math.round(ms))} ms</span>
       <p class="muted">
-        {at === null ? null : <Moment at={at} />} attempt {attempt}
+        {at === null ? null : (
+          <>
+            <Moment at={at} />,{' '}
+          </>
+        )}
+        attempt {attempt}
         {lane === 'manual' ? ', by hand' : ''}
         {outcome === 'retry' ? ', will be retried' : ''}
         {outcome === 'final' ? ', not retried' : ''}

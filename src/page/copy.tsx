@@ -1,0 +1,35 @@
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { CloseButton, Dialog } from './dialog.tsx'
+import { tell } from './notice.tsx'
+
+/** A text that the browser did not copy. */
+const uncopied = signal<{ readonly title: string; readonly text: string } | undefined>(undefined)
+
+/** Copies a text and returns true. Shows the text instead if the browser denies access to the clipboard. */
+export async function copy(title: string, text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    tell(`The ${title} is copied.`)
+    return true
+  } catch {
+    uncopied.value = { title, text }
+    return false
+  }
+}
+
+/** Shows a text that the browser did not copy. */
+export function UncopiedDialog(): JSX.Element | null {
+  const { value } = uncopied
+  if (value === undefined) return null
+  const { title, text } = value
+  const close = (): void => {
+    uncopied.value = undefined
+  }
+  return (
+    <Dialog title={title} close={close}>
+      <textarea readOnly rows={8} aria-label={title} value={text} />
+      <CloseButton close={close} />
+    </Dialog>
+  )
+}

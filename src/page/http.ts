@@ -1,0 +1,61 @@
+/** The answer of a server. */
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Thrown if the server could not be reached, or did not finish its answer. */
+export class NoAnswerError extends Error {
+  constructor() {
+    super('There is no answer. Is evroute still running?')
+  }
+}
+
+/**
+ * Sends a request, and returns its answer.
+ *
+ * @throws NoAnswerError
+ */
+export async function ask(path: string, init?: RequestInit): Promise<Answer> {
+  try {
+    const answer = await fetch(path, init)
+    return { status: answer.status, text: await answer.text() }
+  } catch {
+    throw new NoAnswerError()
+  }
+}
+
+/** Posts a body. By default, it is JSON, because forms on other sites cannot send this media type. */
+export function post(
+  path: string,
+  body: BodyInit,
+  mediaType = 'application/json',
+): Promise<Answer> {
+  return ask(path, { method: 'POST', headers: { 'content-type': mediaType }, body })
+}
+
+/**
+ * Parses an answer.
+ *
+ * @throws Error with the message and the hint of an error answer
+ */
+export function jsonOf({ status, text }: Answer): unknown {
+  const body = parsed(text === '' ? '{}' : text)
+  if (status < 400 && body.error?.message === undefined) return body
+  const { message = `The server answered ${status}`, hint } = body.error ?? {}
+  throw new Error(hint === undefined ? message : `${message}.\n${hint}`)
+}
+
+function parsed(text: string): {
+  readonly error?: { readonly message?: string; readonly hint?: string } | null
+} {
+  try {
+    return JSON.parse(text) as ReturnType<typeof parsed>
+  } catch {
+    throw new Error('The answer does not come from evroute. Is a proxy in between?')
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

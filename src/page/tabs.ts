@@ -1,0 +1,34 @@
+import { session } from './session.ts'
+
+/** Maximum hidden tabs with a stream. Browsers open six connections to a server, and every stream takes one. */
+const hiddenStreamsMax = 3
+
+/**
+ * Ends the stream of a hidden tab once others have used the receiver after it. Otherwise, seven tabs would need all
+ * connections of the browser, and none could load anything. The tab follows the receiver again when it is shown.
+ */
+export function shareConnections(): void {
+  const tabs = new BroadcastChannel('evroute')
+  const [ownId] = crypto.getRandomValues(new Uint32Array(1))
+  /** The tabs that were opened or shown since this one was. */
+  const newer = new Set<number>()
+  let isResting = false
+  const announce = (): void => {
+    newer.clear()
+    tabs.postMessage(ownId)
+  }
+  tabs.addEventListener('message', ({ data }) => {
+    newer.add(data as number)
+    const isLive = !isResting && session.capture.value === undefined
+    if (!document.hidden || !isLive || newer.size <= hiddenStreamsMax) return
+    isResting = true
+    session.rest()
+  })
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) return
+    announce()
+    if (isResting) session.follow()
+    isResting = false
+  })
+  announce()
+}
