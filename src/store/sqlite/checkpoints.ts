@@ -24,22 +24,20 @@ export class Checkpoints implements TransactionHooks {
     this.#look = database.prepare('PRAGMA wal_checkpoint(NOOP)')
   }
 
-  /** Runs a checkpoint if one is due, and returns whether it did. */
-  afterAnswer(): boolean {
+  /** Runs a checkpoint if one is due. */
+  afterAnswer(): void {
     try {
       const { log, checkpointed } = this.#look.get() as { log: number; checkpointed: number }
       if (log < this.#lastLog) this.#lastLog = 0
       // If a reader outlasted the last wait, wait less often, because each wait delays callers.
       const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
-      if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return false
+      if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return
       this.#lastLog = log
       if (log < logPagesMax) pragma(this.#database, 'wal_checkpoint(PASSIVE)')
       else waitingBriefly(this.#database, () => pragma(this.#database, 'wal_checkpoint(RESTART)'))
-      return true
     } catch {
       // Readers find the pages in the log, and the next checkpoint copies them. If the file cannot be used at
       // all, the next transaction reports it.
-      return false
     }
   }
 
