@@ -2,7 +2,7 @@ import { raw, run, sql, type Dialect, type Script, type Sql } from './sql.ts'
 import { toStored } from './stored-text.ts'
 
 /** The stored source of a suppression that applies to every source. */
-export const everySource = ''
+const everySource = ''
 
 /** The users whose calls are dropped, and the sources; null for all sources. */
 export interface SuppressedUsers {
@@ -53,12 +53,7 @@ function pairsOf({ userIds, sourceIds }: SuppressedUsers): readonly object[] {
   )
 }
 
-/** Tells whether a source is the other one, or a replay of it: `<other>/<anything>`. */
-export function isOfSource(sourceId: string, otherId: string): boolean {
-  return sourceId === otherId || sourceId.startsWith(`${otherId}/`)
-}
-
-/** Tells whether a source, or the one that it replays, is in a list; null stands for all sources. */
+/** Tells whether a source, or the one that it replays (`<source>/<anything>`), is in a list; null stands for all. */
 export function isOfSources(sourceId: string, sourceIds: readonly string[] | null): boolean {
-  return sourceIds?.some((otherId) => isOfSource(sourceId, otherId)) ?? true
+  return sourceIds?.some((id) => sourceId === id || sourceId.startsWith(`${id}/`)) ?? true
 }

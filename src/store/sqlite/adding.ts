@@ -6,10 +6,10 @@ import type {
   NewDelivery,
 } from '../../delivery/index.ts'
 import type { GivenUpDeliveries } from '../../model/index.ts'
-import { everySource, isOfSource } from '../suppressions.ts'
-import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
+import { isSuppressed } from '../suppressions.ts'
+import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { givenUpByDestination, refusedReason } from '../added-deliveries.ts'
-import { sql } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
 import type { SqlValue } from './database.ts'
 import { rememberMessages } from './seen-messages.ts'
 import { rowsStatement, type Statements } from './statements.ts'
@@ -62,30 +62,32 @@ export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
 function outcomesOf(batch: AddRequest, { statements, counts }: LogParts): readonly AddOutcome[] {
   const { events, ...moments } = batch
   // Check for suppression first, because not even the messageId of a suppressed user is stored.
-  const mayDrop = statements.get(sql`SELECT 1 FROM suppressions LIMIT 1`) !== undefined
-  const areDropped = events.map((event) => mayDrop && isDropped(event, statements))
-  const kept = events.filter((_, place) => areDropped[place] === false)
+  const suppressed = suppressedIn(events, statements)
+  const kept = events.filter((_, index) => !suppressed.has(index))
   const areNew = rememberMessages(statements, kept, moments).values()
   counts.add('accepted', events.length)
-  return events.map(({ deliveries }, place) => {
-    const outcome =
-      areDropped[place] === true ? 'suppressed' : outcomeOf(deliveries, areNew.next().value)
+  return events.map(({ deliveries }, index) => {
+    const outcome = suppressed.has(index)
+      ? 'suppressed'
+      : outcomeOf(deliveries, areNew.next().value)
     counts.add(outcome, 1)
     return outcome
   })
 }
 
-function isDropped(event: NewEvent, statements: Statements): boolean {
-  const { sourceId, type, userId, previousId } = event
-  if (type === 'delete') return false
-  return [userId, previousId].some((id) => {
-    if (typeof id !== 'string') return false
-    const query = sql`SELECT source_id FROM suppressions WHERE user_id = ${toStored(id)}`
-    const rows = statements.all(query) as { readonly source_id: string }[]
-    return rows.some((row) => {
-      return row.source_id === everySource || isOfSource(sourceId, fromStored(row.source_id))
-    })
-  })
+const isSuppressedUser = (user: 1 | 2): string =>
+  isSuppressed(raw("value ->> '$[0]'"), raw(`value ->> '$[${user}]'`)).sql
+const suppressedSql = `SELECT key FROM json_each($1)
+  WHERE ${isSuppressedUser(1)} OR ${isSuppressedUser(2)}`
+
+/** Returns the indexes of the events whose user is suppressed. Notifications of deletions are sent anyway. */
+function suppressedIn(events: readonly NewEvent[], statements: Statements): ReadonlySet<number> {
+  if (statements.get(sql`SELECT 1 FROM suppressions LIMIT 1`) === undefined) return new Set()
+  const users = events.map(({ type, sourceId, userId, previousId = null }) =>
+    type === 'delete' ? [] : [sourceId, userId, previousId].map(toStoredOrNull),
+  )
+  const rows = statements.all({ sql: suppressedSql, values: [JSON.stringify(users)] })
+  return new Set((rows as { readonly key: number }[]).map(({ key }) => key))
 }
 
 /** Adds the routed events. Destinations that get the same body share its row. */
