@@ -22,7 +22,7 @@ export interface RecordSource {
 
 /** Finds every object that the code makes as a record: it has a `kind`, and is used as a bag of unknown values. */
 export function recordSources(sources: Sources): readonly RecordSource[] {
-  const reader = new FieldReader(sources.checker)
+  const reader = new FieldReader(sources.checker, namesInOrder(sources))
   return sources.files.flatMap((file) => {
     const found: RecordSource[] = []
     const visit = (node: ts.Node): void => {
@@ -34,11 +34,47 @@ export function recordSources(sources: Sources): readonly RecordSource[] {
   })
 }
 
+/**
+ * Lists the names that src writes next to each other: those of each union, list and object. The compiler's own order of
+ * the members of a union depends on which file it reads first.
+ */
+function namesInOrder({ checker, files }: Sources): readonly (readonly string[])[] {
+  const unions: (readonly string[])[] = []
+  const others: (readonly string[])[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isUnionTypeNode(node)) unions.push(namesOfType(node, checker))
+    else if (ts.isArrayLiteralExpression(node)) {
+      others.push(node.elements.flatMap((each) => (ts.isStringLiteral(each) ? [each.text] : [])))
+    } else if (ts.isObjectLiteralExpression(node)) {
+      others.push(node.properties.flatMap(({ name }) => (name ? [nameText(name)] : [])))
+    }
+    ts.forEachChild(node, visit)
+  }
+  for (const file of files) visit(file)
+  return [unions, others].flatMap((lists) => lists.sort((a, b) => a.length - b.length))
+}
+
+function namesOfType(node: ts.TypeNode, checker: ts.TypeChecker): readonly string[] {
+  if (ts.isUnionTypeNode(node)) return node.types.flatMap((each) => namesOfType(each, checker))
+  if (ts.isParenthesizedTypeNode(node)) return namesOfType(node.type, checker)
+  if (ts.isLiteralTypeNode(node)) return ts.isStringLiteral(node.literal) ? [node.literal.text] : []
+  const alias = checker.getTypeFromTypeNode(node).aliasSymbol?.declarations?.[0]
+  const isUnion =
+    alias !== undefined && ts.isTypeAliasDeclaration(alias) && ts.isUnionTypeNode(alias.type)
+  return isUnion ? namesOfType(alias.type, checker) : []
+}
+
+function nameText(name: ts.PropertyName): string {
+  return ts.isStringLiteral(name) ? name.text : name.getText()
+}
+
 class FieldReader {
   readonly #checker: ts.TypeChecker
+  readonly #namesInOrder: readonly (readonly string[])[]
 
-  constructor(checker: ts.TypeChecker) {
+  constructor(checker: ts.TypeChecker, names: readonly (readonly string[])[]) {
     this.#checker = checker
+    this.#namesInOrder = names
   }
 
   recordsOf(literal: ts.ObjectLiteralExpression): readonly RecordSource[] {
@@ -159,7 +195,7 @@ class FieldReader {
     const shown = this.#checker.isArrayType(type)
       ? this.#checker.getTypeArguments(type as ts.TypeReference)[0]
       : type
-    return (shown?.getProperties() ?? []).map((property) =>
+    return (shown === undefined ? [] : this.#propertiesOf(shown)).map((property) =>
       this.#field(property.name, this.#checker.getTypeOfSymbol(property), property),
     )
   }
@@ -179,11 +215,42 @@ class FieldReader {
     return ts.displayPartsToString(documentation).replaceAll(/\{@link (\w+)\}/g, '`$1`')
   }
 
+  /** Returns the members of a union as the code lists them. */
+  #membersOf({ types }: ts.UnionType): readonly ts.Type[] {
+    const placeOf = this.#placesOf(
+      types.flatMap((each) => (each.isStringLiteral() ? each.value : [])),
+    )
+    const place = (type: ts.Type): number =>
+      type.isStringLiteral() ? placeOf(type.value) : Infinity
+    return [...types].sort((a, b) => compare(place(a), place(b)))
+  }
+
+  /** Returns the properties of a type as the code lists them. Those that it takes from other types stay together. */
+  #propertiesOf(type: ts.Type): readonly ts.Symbol[] {
+    const properties = type.getProperties()
+    const placeOf = this.#placesOf(properties.map(({ name }) => name))
+    const parentOf = (property: ts.Symbol): ts.Node | undefined =>
+      property.declarations?.[0]?.parent
+    const parents = [...new Set(properties.map(parentOf))]
+    const place = (property: ts.Symbol): number =>
+      property.declarations?.[0]?.pos ?? placeOf(property.name)
+    return [...properties].sort(
+      (a, b) =>
+        parents.indexOf(parentOf(a)) - parents.indexOf(parentOf(b)) || compare(place(a), place(b)),
+    )
+  }
+
+  /** Returns the place of each name in the shortest list with all of them; Infinity if there is none. */
+  #placesOf(names: readonly string[]): (name: string) => number {
+    const order = this.#namesInOrder.find((list) => names.every((name) => list.includes(name)))
+    return (name) => order?.indexOf(name) ?? Infinity
+  }
+
   #text(type: ts.Type): string {
     const alias = type.aliasSymbol?.name
     if (alias === 'JsonValue' || (type.flags & ts.TypeFlags.Unknown) !== 0) return 'any JSON'
     if (type.isUnion()) {
-      const parts = [...new Set(type.types.map((each) => this.#text(each)))]
+      const parts = [...new Set(this.#membersOf(type).map((each) => this.#text(each)))]
       const isFlag = parts.includes('true') && parts.includes('false')
       const others = parts.filter(
         (each) => each !== 'undefined' && !(isFlag && /^(true|false)$/.test(each)),
@@ -200,7 +267,7 @@ class FieldReader {
       const [element] = this.#checker.getTypeArguments(type as ts.TypeReference)
       return `list of ${element === undefined ? 'unknown' : this.#text(element)}`
     }
-    const properties = type.getProperties()
+    const properties = this.#propertiesOf(type)
     const isObject = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0
     if (!isObject) return this.#checker.typeToString(type)
     if (properties.length === 0) return 'object'
@@ -227,12 +294,27 @@ function merged(fields: readonly RecordField[]): readonly RecordField[] {
 
 /** The fields of records that are alternatives. A field that one of them lacks is optional. */
 export function alternatives(records: readonly (readonly RecordField[])[]): readonly RecordField[] {
-  return merged(records.flat()).map((field) => ({
+  const fields = records.flat()
+  return merged(fields).map((field) => ({
     ...field,
+    type: eitherType(fields.filter(({ name }) => name === field.name).map(({ type }) => type)),
     isOptional:
       field.isOptional ||
       !records.every((record) => record.some(({ name }) => name === field.name)),
   }))
+}
+
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a - b
+}
+
+/** Joins the types that a field has in different records. */
+function eitherType(types: readonly string[]): string {
+  const parts = [...new Set(types.flatMap((type) => type.split(' | ')))]
+  return [
+    ...parts.filter((part) => part !== 'null'),
+    ...parts.filter((part) => part === 'null'),
+  ].join(' | ')
 }
 
 function returnsOf({ body }: ts.ArrowFunction | ts.FunctionDeclaration): readonly ts.Expression[] {

@@ -1,4 +1,5 @@
 import { code, generatedNotice, page, table } from './markdown.ts'
+import { meaningOf } from './meanings.ts'
 import {
   alternatives,
   recordSources,
@@ -352,9 +353,13 @@ function sectionText(section: Section, found: readonly RecordSource[]): string {
   )
   if (made.length === 0) throw new Error(`Cannot document "${section.kind}": no code makes it`)
   const fields = alternatives(made.map((source) => source.fields))
-  return `## \`${section.kind}\` of ${section.writers}\n\n${section.about}\n\n${table(['field', 'value', 'meaning'], fields.map(row))}`
+  return `## \`${section.kind}\` of ${section.writers}\n\n${section.about}\n\n${table(
+    ['field', 'value', 'meaning'],
+    fields.map((field) => row(section.kind, field)),
+  )}`
 }
 
-function row({ name, type, meaning, isOptional }: RecordField): readonly string[] {
-  return [code(name), `${type}${isOptional ? ', or left out' : ''}`, meaning]
+function row(kind: string, { name, type, meaning, isOptional }: RecordField): readonly string[] {
+  const value = `${type}${isOptional ? ', or left out' : ''}`
+  return [code(name), value, meaning || meaningOf(kind, name)]
 }

@@ -1,0 +1,96 @@
+/** What a field means in most records, for fields without a doc comment in the code. */
+const usual: Readonly<Record<string, string>> = {
+  at: 'When it happened.',
+  audience: 'The audience after the change.',
+  class: 'Whether it is an audience or a computed trait.',
+  code: 'The stable name of the reason.',
+  createdAt: 'When it was created.',
+  deliveries: 'The number of deliveries.',
+  destination: 'The id of the destination.',
+  dryRun: 'True if nothing was changed.',
+  enabled: 'Whether events are sent to it.',
+  id: 'Identifies it.',
+  inspector: 'The URL of the page; null if there is none.',
+  members: 'The number of members.',
+  message: 'The reason in words.',
+  messageId: 'The messageId of the event.',
+  ms: 'How long it took, in milliseconds.',
+  pid: 'The id of the process.',
+  source: 'The id of the source.',
+  subjects: 'The number of users.',
+  type: 'The type of the call, or `delete`.',
+  url: 'The URL.',
+}
+
+/** What a field means in the records of one kind. */
+const ofKind: Readonly<Record<string, string>> = {
+  'audiences.audiences': 'Each has the fields of an `audience`.',
+  'audit.imbalances': 'The equations that do not hold, and by how much.',
+  'change.anonymousId': 'The anonymous id; null if the member has none.',
+  'change.userId': 'The id of the user; null if the member has none.',
+  'comparing.members': 'The stored members that were read so far.',
+  'delivery.attempts': 'The number of rounds.',
+  'delivery.state': 'How it ended.',
+  'destination.id': 'The id of the destination.',
+  'destinations.destinations': 'The configured destinations.',
+  'discard.deliveries': 'The number of discarded deliveries.',
+  'error.code': 'The stable name of the error.',
+  'event.at': 'When the request arrived.',
+  'event.forward': 'How forwarding ended; null if the request was not forwarded.',
+  'event.rawBase64': 'The bytes of the body, in base64.',
+  'event.seq': 'The number of the request, from 1.',
+  'expectation.state': 'Whether it was met in time.',
+  'init.config': 'The path of the configuration.',
+  'init.files': 'The paths of all files.',
+  'migrated.figures': 'The figures that differ, in the old and in the new store.',
+  'migrated.outcome': 'How the migration ended; `planned` for a dry run.',
+  'overview.ledger': 'The counts of the store, as in a `ledger`.',
+  'plan.notifications': 'How many delete notifications would be sent.',
+  'plan.reason': 'Why it is sent or not; null for a call to a service.',
+  'plan.regulations': 'How many regulations would be made.',
+  'plan.send': 'Whether it would be sent.',
+  'ready.cases': 'How many webhooks are sent.',
+  'ready.url': 'The URL of the handler.',
+  'regulation.overallStatus': 'How far it is.',
+  'regulation.subjectType': 'The kind of ids that it lists.',
+  'removal.outcome': 'How the removal ended.',
+  'replay.deliveries': 'The deliveries that were made for them.',
+  'request.at': 'When the request started.',
+  'request.url': 'The URL of the endpoint.',
+  'retry.deliveries': 'The number of deliveries that are due again.',
+  'scenario.answers': 'How many requests got each answer.',
+  'scenario.complaints': 'What was not as expected.',
+  'scenario.holds': 'Whether everything was as expected.',
+  'scenario.requests': 'The number of requests that arrived.',
+  'scenario.states': 'How many deliveries ended in each state.',
+  'signature.signature': 'The value of X-Signature.',
+  'sources.sources': 'The configured sources.',
+  'sources.url': 'The URL that sources send to.',
+  'story.delivery': 'The delivery.',
+  'story.requests': 'Its requests, oldest first.',
+  'summary.expectations': 'The results of all expectations.',
+  'summary.notSent': 'Cases that were not sent.',
+  'summary.right': 'Cases in which the handler reacted correctly.',
+  'summary.skipped': 'Rows that were skipped.',
+  'summary.wrong': 'Cases in which it did not.',
+  'sync.outcome': 'How the sync ended.',
+  'test.id': 'The id of the destination.',
+  'verification.diagnosis': 'A likely mistake, and its fix; null if none is known.',
+  'verification.reason': 'Why it is not valid; null if it is.',
+  'verification.valid': 'Whether the signature fits the body.',
+  'view.read': 'The number of requests in the file.',
+  'view.shown': 'The number of requests that the page shows.',
+}
+
+/**
+ * What a field means in records of this kind.
+ *
+ * @throws Error for a field that is not listed here
+ */
+export function meaningOf(kind: string, field: string): string {
+  const meaning = ofKind[`${kind}.${field}`] ?? usual[field]
+  if (meaning !== undefined) return meaning
+  throw new Error(
+    `Cannot document ${field} of "${kind}": give its declaration a doc comment, or add it to test/docs/reference/meanings.ts`,
+  )
+}
