@@ -26,7 +26,8 @@ const words: Readonly<Record<string, string>> = {
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'the versions of TLS do not match',
   timeout: 'no answer in time',
   connection_closed: 'the connection was closed without an answer; that port may speak https',
-  malformed_answer: 'the answer is not HTTP; that port may speak https',
+  malformed_answer:
+    'the answer is not HTTP, or begins with an unexpected 100 or 101; that port may speak https',
   answer_head_too_large: 'the status line and headers of the answer are too large',
   connection_failed: 'the connection failed',
   window_over: 'the retry window has ended',
