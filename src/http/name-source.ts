@@ -70,9 +70,10 @@ export class NameSource {
   async #find(name: string, signal: AbortSignal): Promise<NameAnswer> {
     const families = ownFamilies()
     const bareName = name.replace(/\.+$/, '')
-    const local = this.#hosts.content.get(bareName) ?? loopbackOf(bareName)
+    const local = contentOf(this.#hosts)?.get(bareName) ?? loopbackOf(bareName)
     if (local !== undefined) return { addresses: usable(local, families), ttlMs: 0 }
-    for (const fullName of fullNames(name, this.#searchList.content)) {
+    const searchList = contentOf(this.#searchList) ?? parseSearchList('')
+    for (const fullName of fullNames(name, searchList)) {
       const answer = await this.#askServers(fullName, families, signal)
       if (answer !== undefined) return answer
     }
@@ -127,6 +128,15 @@ export class NameSource {
       }
     }
     return Promise.race([lookUp(), aborted])
+  }
+}
+
+/** Reads a file; undefined if it cannot be read. The system's resolver ignores such a file too. */
+function contentOf<Content>(file: FollowedFile<Content>): Content | undefined {
+  try {
+    return file.content
+  } catch {
+    return undefined
   }
 }
 

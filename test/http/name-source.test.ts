@@ -139,6 +139,15 @@ describe('the hosts file', () => {
     const { find } = await sourceWith({ names, hostsPath: '/nowhere/hosts' })
     expect(await find('hooks.example')).toEqual(['192.0.2.7'])
   })
+
+  test('may be unreadable, as may the file with the search list', async () => {
+    const names = { 'hooks.example': ['192.0.2.7'] }
+    // A folder cannot be read, not even by root.
+    const folder = await temporaryFolder()
+    const { find } = await sourceWith({ names, hostsPath: folder, resolverPath: folder })
+    expect(await find('hooks.example')).toEqual(['192.0.2.7'])
+    expect((await find('localhost'))[0]).toBe('127.0.0.1')
+  })
 })
 
 describe('the system resolver', () => {
