@@ -42,7 +42,10 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
   return router
 }
 
-/** Except for reads, requires an Origin and JSON, which forms can't send. Pages on other ports have the cookie too. */
+/**
+ * Except for reads, requires an Origin, and JSON, which forms can't send. The cookie proves nothing, because browsers
+ * send it for pages on other ports too.
+ */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
   const isRead = method === 'GET' || method === 'HEAD'
   const isJson = headers['content-type']?.split(';')[0]?.trim() === 'application/json'

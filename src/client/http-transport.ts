@@ -1,5 +1,14 @@
-import type { Clock } from '../runtime/index.ts'
+import type * as Http from 'node:http'
+import type * as Https from 'node:https'
+import { urlToHttpOptions } from 'node:url'
+import type { Answer } from '../http/index.ts'
+import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
+import { systemClock, type Clock } from '../runtime/index.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
+import { verdict } from './verdict.ts'
+
+/** Maximum size of an answer, enough for a list that rejects every call of a batch. */
+const answerBytesMax = 1024 * 1024
 
 /** Where a transport posts batches, with which key, and how long it waits for an answer. */
 export interface HttpTransportOptions {
@@ -20,21 +29,121 @@ export interface HttpTransportOptions {
  * Node checks certificates unless the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  // Load HTTP only when it is needed: it takes longer to load than the rest of a client.
-  const isSecure = new URL(options.endpoint).protocol === 'https:'
-  const opened = Promise.all([
-    import('./pooled-transport.ts'),
-    isSecure ? import('node:https') : import('node:http'),
-  ]).then(([{ PooledTransport }, http]) => new PooledTransport(http, options))
-  return Object.freeze({
-    send: async (batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> => {
-      const release = options.clock.hold()
-      try {
-        return await (await opened).send(batch, signal)
-      } finally {
-        release()
+  return Object.freeze(new HttpTransport(options))
+}
+
+class HttpTransport implements Transport {
+  readonly #options: HttpTransportOptions
+  readonly #target: ReturnType<typeof urlToHttpOptions>
+  readonly #authorization: string
+  readonly #opened: ReturnType<typeof openConnections>
+
+  constructor(options: HttpTransportOptions) {
+    this.#options = options
+    this.#target = urlToHttpOptions(new URL(options.endpoint))
+    this.#authorization = `Basic ${Buffer.from(`${options.writeKey}:`).toString('base64')}`
+    this.#opened = openConnections(this.#target.protocol === 'https:')
+  }
+
+  async send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
+    const release = this.#options.clock.hold()
+    try {
+      const { http, agent } = await this.#opened
+      const { protocol, hostname, port, path } = this.#target
+      const request = http.request({
+        protocol,
+        hostname,
+        port,
+        path,
+        method: 'POST',
+        agent,
+        headers: {
+          authorization: this.#authorization,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': `evroute/${evrouteVersion}`,
+        },
+      })
+      return await this.#exchange(request, body, signal)
+    } finally {
+      release()
+    }
+  }
+
+  async close(): Promise<void> {
+    const { agent } = await this.#opened
+    agent.destroy()
+  }
+
+  #exchange(
+    request: Http.ClientRequest,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<TransportOutcome> {
+    const { timeoutMs, clock } = this.#options
+    return new Promise((resolve) => {
+      const end = (outcome: TransportOutcome): void => {
+        deadline.cancel()
+        signal.removeEventListener('abort', giveUp)
+        resolve(outcome)
       }
-    },
-    close: async (): Promise<void> => (await opened).close(),
+      let isAnswered = false
+      let failure = new Error('the connection was closed without an answer')
+      request.on('response', (response) => {
+        isAnswered = true
+        collectAnswer(response, (answer) => end(verdict(answer, clock.nowMs())))
+      })
+      request.on('error', (error) => (failure = error))
+      // Some requests close without an error. Once an answer begins, `collectAnswer` reports its end.
+      request.on('close', () => {
+        if (!isAnswered) end({ kind: 'retry', reason: reasonOf(failure) })
+      })
+      const deadline = systemClock.schedule(timeoutMs, () => {
+        request.destroy(new DeadlineError(`No answer within ${timeoutMs} ms`))
+      })
+      const giveUp = () => request.destroy(new Error('no one is waiting for it any more'))
+      signal.addEventListener('abort', giveUp)
+      if (signal.aborted) giveUp()
+      else request.end(body)
+    })
+  }
+}
+
+/** Loads HTTP only when it is needed, because it takes longer to load than the rest of a client. */
+async function openConnections(isSecure: boolean) {
+  const http: typeof Http | typeof Https = isSecure
+    ? await import('node:https')
+    : await import('node:http')
+  // The global agent may have a proxy and authorities. Without its timeout, which would close idle connections.
+  const { options } = http.globalAgent as Https.Agent
+  return { http, agent: new http.Agent({ ...options, keepAlive: true, timeout: undefined }) }
+}
+
+/** Reads an answer until it ends, is cut off or is too long. */
+function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answer) => void): void {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > answerBytesMax) response.destroy()
+    else chunks.push(chunk)
   })
+  // After an error, `close` follows and `complete` is false.
+  response.on('error', () => undefined)
+  response.on('close', () => {
+    collected({
+      status: response.statusCode ?? 0,
+      retryAfter: response.headers['retry-after'],
+      text: Buffer.concat(chunks).toString('utf8'),
+      isWhole: response.complete && bytes <= answerBytesMax,
+    })
+  })
+}
+
+class DeadlineError extends Error {}
+
+function reasonOf(error: Error): string {
+  if (error instanceof DeadlineError) return error.message
+  // If a name has several addresses, the error has a code but no message.
+  return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
 }

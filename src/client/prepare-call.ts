@@ -3,6 +3,7 @@ import {
   evrouteVersion,
   formatTimestamp,
   isJsonObject,
+  isUnsafeInteger,
   limits,
   messageOf,
   parseTimestamp,
@@ -100,12 +101,8 @@ function contextWithLibrary(context: unknown): unknown {
 
 /** Returns an id as a string. A number that parsing has rounded stays a number, which the check refuses. */
 function idOf(id: unknown): string | number | undefined {
-  if (typeof id === 'number') return isRounded(id) ? id : String(id)
+  if (typeof id === 'number') return isUnsafeInteger(id) ? id : String(id)
   return typeof id === 'string' && id !== '' ? id : undefined
-}
-
-function isRounded(id: number): boolean {
-  return Number.isInteger(id) && !Number.isSafeInteger(id)
 }
 
 function encode(call: object, type: CallType, messageId: string): PreparedCall {

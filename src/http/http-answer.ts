@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
-import { lingerOver } from './linger.ts'
+import { lingerOver } from './read-body.ts'
 
 /** An answer to send. `Content-Length` is added on sending. */
 export interface HttpAnswer {

@@ -2,14 +2,12 @@
 export * from './address-guard.ts'
 export * from './address-ranges.ts'
 export * from './answer.ts'
-export * from './answer-handler.ts'
 export { BodyTurns } from './body-turns.ts'
 export { inTurn } from './connection-limits.ts'
 export * from './fair-budget.ts'
 export * from './foreign-request.ts'
 export * from './http-answer.ts'
 export * from './ip-address.ts'
-export { lingerMs } from './linger.ts'
 export * from './listen.ts'
 export { NameSource, type NameAnswer, type NameSourceOptions } from './name-source.ts'
 export * from './names.ts'
@@ -21,6 +19,7 @@ export {
   bodyPace,
   discardBody,
   isArriving,
+  lingerMs,
   readBody,
   readSharedBody,
   type SharedBodyReading,

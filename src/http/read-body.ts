@@ -148,7 +148,7 @@ export function isArriving(body: SharedBodyReading): boolean {
 }
 
 /** How to read a request's bytes, and for how long. */
-export interface Consumption {
+interface Consumption {
   /** Called with every chunk; false ends the reading. */
   readonly take: (chunk: Buffer) => boolean
   readonly timeoutMs: number
@@ -163,7 +163,7 @@ export interface Consumption {
  * @returns `ended`: read completely; `stopped`: abandoned because of `take`, the timeout or the pace; `cut_off`: the
  *   connection closed before the end
  */
-export function consume(
+function consume(
   request: IncomingMessage,
   { take, timeoutMs, clock, pace = { everyMs: timeoutMs, bytesMin: 0 } }: Consumption,
 ): Promise<'ended' | 'stopped' | 'cut_off'> {
@@ -206,4 +206,23 @@ export function consume(
     // The request is paused if it was already read from.
     request.resume()
   })
+}
+
+/** How long to read on after an answer: several round trips, and time for the client to finish writing. */
+export const lingerMs = 10_000
+
+/** How many more bytes to read after an answer. */
+export const lingerBytesMax: number = 8 * 1024 * 1024
+
+/** Reads and discards the rest of what a client is sending. Never rejects. */
+export function lingerOver(
+  request: IncomingMessage,
+  clock: Clock,
+): Promise<'ended' | 'stopped' | 'cut_off'> {
+  let bytesSeen = 0
+  const take = (chunk: Buffer): boolean => {
+    bytesSeen += chunk.length
+    return bytesSeen <= lingerBytesMax
+  }
+  return consume(request, { take, timeoutMs: lingerMs, clock })
 }

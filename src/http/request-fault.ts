@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { sendAnswer, type HttpAnswer } from './http-answer.ts'
-import { lingerBytesMax, lingerMs } from './linger.ts'
+import { lingerBytesMax, lingerMs } from './read-body.ts'
 
 /**
  * Why a request cannot be handled: `malformed` if it is incomplete or not HTTP, `head_too_large` if its line

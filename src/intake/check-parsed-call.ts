@@ -2,6 +2,7 @@ import {
   checkCall,
   isJsonObject,
   isNestedDeeper,
+  isUnsafeInteger,
   limits,
   type CallCheck,
   type CallType,
@@ -32,8 +33,7 @@ export function checkParsedCall(value: unknown, checkedType?: CallType): CallChe
  * @param value - parsed JSON that passed `checkParsedCall`, so that recursion can't overflow the stack
  */
 export function hasUnsafeInteger(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
-  if (typeof value !== 'object' || value === null) return false
+  if (typeof value !== 'object' || value === null) return isUnsafeInteger(value)
   for (const member of Object.values(value)) if (hasUnsafeInteger(member)) return true
   return false
 }

@@ -1,5 +1,5 @@
 import { isCallType, type CallType } from './call.ts'
-import { isJsonObject, type JsonObject } from './json.ts'
+import { isJsonObject, isUnsafeInteger, type JsonObject } from './json.ts'
 import { limits } from './limits.ts'
 
 /** Why a call is refused. `invalid_json` is a row or body that cannot be parsed. */
@@ -71,7 +71,8 @@ function wrongType(call: JsonObject): Rejection | undefined {
   if (object !== undefined) return { code: 'wrong_type', message: `${object} must be an object` }
   const id = idFields.find((field) => isPresent(call[field]) && !isId(call[field]))
   if (id !== undefined) return { code: 'wrong_type', message: `${id} must be a string` }
-  const rounded = idFields.find((field) => isRounded(call[field]))
+  // Rounding could make different ids equal.
+  const rounded = idFields.find((field) => isUnsafeInteger(call[field]))
   if (rounded !== undefined) {
     const message = `${rounded} must be a string, because JSON rounds whole numbers above 2^53`
     return { code: 'wrong_type', message }
@@ -110,11 +111,6 @@ function isPresent(value: unknown): boolean {
 
 function isId(value: unknown): boolean {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
-}
-
-/** Whether parsing may have rounded the number, so that different ids would become equal. */
-function isRounded(value: unknown): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function invalid(code: RejectionCode, message: string): CallCheck {

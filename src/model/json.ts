@@ -18,6 +18,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether a value is a whole number that JavaScript may have rounded when it parsed it. */
+export function isUnsafeInteger(value: unknown): value is number {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
+}
+
 /** Parses JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -158,7 +158,7 @@ class TrackingApi {
       if (rest === 'arriving') await sendLingering(response, readable, clock)
       else sendAnswer(response, readable)
     } finally {
-      body.release()
+      share.release()
     }
   }
 

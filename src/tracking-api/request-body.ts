@@ -13,6 +13,7 @@ import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from 
 
 interface BodyOptions {
   readonly clock: Clock
+  /** The body's part of the budget. The caller releases it once the bytes are no longer used. */
   readonly share: FairShare
   readonly turns: BodyTurns
 }
@@ -57,10 +58,5 @@ export class RequestBody {
     this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })
     if (this.#reading.kind === 'cut_off') return 'cut_off'
     return isArriving(this.#reading) ? 'arriving' : 'read'
-  }
-
-  /** Gives the body's memory back to the budget. */
-  release(): void {
-    this.#options.share.release()
   }
 }

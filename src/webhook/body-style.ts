@@ -1,4 +1,4 @@
-import { tokensOf, writeJson } from './json-style.ts'
+import { reorderKeys, tokensOf, writeJson } from './json-style.ts'
 
 /**
  * How JSON encoders of other languages write the same body.
@@ -31,15 +31,8 @@ export function restyleBody(body: string, style: BodyStyle): string {
       return writeJson(tokensOf(body), php) ?? body
     }
     case 'reordered':
-      return JSON.stringify(reversed(JSON.parse(body)))
+      return JSON.stringify(reorderKeys(JSON.parse(body), (keys) => keys.reverse()))
     case 'pretty':
       return JSON.stringify(JSON.parse(body), null, 2)
   }
-}
-
-function reversed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(reversed)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, inner]) => [key, reversed(inner)] as const)
-  return Object.fromEntries(entries.reverse())
 }

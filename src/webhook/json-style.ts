@@ -39,12 +39,13 @@ export function writeJson(tokens: readonly string[], style: JsonStyle): string |
   return escaped === undefined ? withSlashes : withSlashes.replace(escaped, unicodeEscape)
 }
 
-/** Copies a value, with the keys of every object sorted by their code units. */
-export function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys)
+/** Copies a value, with the keys of every object in the order that `order` returns. */
+export function reorderKeys(value: unknown, order: (keys: string[]) => string[]): unknown {
+  if (Array.isArray(value)) return value.map((element) => reorderKeys(element, order))
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, inner]) => [key, sortKeys(inner)] as const)
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+  const members = value as Readonly<Record<string, unknown>>
+  const entries = order(Object.keys(value)).map((key) => [key, reorderKeys(members[key], order)])
+  return Object.fromEntries(entries)
 }
 
 function onOneLine(tokens: readonly string[], { comma, colon }: JsonStyle): string {

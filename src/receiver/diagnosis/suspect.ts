@@ -1,5 +1,5 @@
 import { isTextNestedDeeper, limits } from '../../model/index.ts'
-import { sortKeys, tokensOf, writeJson, type JsonStyle } from '../../webhook/index.ts'
+import { reorderKeys, tokensOf, writeJson, type JsonStyle } from '../../webhook/index.ts'
 import type { Mistake } from './mistake.ts'
 
 /** A request with a wrong signature. */
@@ -75,7 +75,8 @@ export class SuspectBody {
   sorted(style: JsonStyle): readonly string[] {
     const parsed = this.#parse()
     if (parsed === undefined) return []
-    this.#sortedTokens ??= tokensOf(JSON.stringify(sortKeys(parsed.value)))
+    const sorted = (): unknown => reorderKeys(parsed.value, (keys) => keys.sort())
+    this.#sortedTokens ??= tokensOf(JSON.stringify(sorted()))
     return [writeJson(this.#sortedTokens, style) ?? []].flat()
   }
 
