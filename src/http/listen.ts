@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { boundUnreadAnswers, limitConnections } from './connection-limits.ts'
-import { lingerOver } from './linger.ts'
+import { lingerOver } from './read-body.ts'
 import { answerFaults, requireHost, type AnswerFault } from './request-fault.ts'
 import type { SecureServer } from './secure-server.ts'
 import type { TlsFiles } from './tls-files.ts'
@@ -76,7 +76,8 @@ export async function listen(
   const unanswered = answersOf(server)
   try {
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
+      // Keep the listener: without one, a later failure to accept a connection would end the process.
+      server.on('error', reject)
       server.listen(address.port, address.host, resolve)
     })
   } catch (error) {

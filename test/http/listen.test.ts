@@ -55,6 +55,14 @@ describe('listen', () => {
     expect(await (await fetch(url)).text()).toBe('here')
   })
 
+  test('keeps running if connections cannot be accepted', async () => {
+    const { server, url } = await start((_request, response) => response.end('here'))
+    // Node emits this event for each failed `accept`.
+    const error = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' })
+    for (let failures = 0; failures < 3; failures++) server.emit('error', error)
+    expect(await (await fetch(url)).text()).toBe('here')
+  })
+
   test('puts brackets around an IPv6 address', async () => {
     const { port, url } = await start((_request, response) => response.end('here'), {
       host: '::1',
