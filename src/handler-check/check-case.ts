@@ -20,6 +20,8 @@ export interface CheckCase {
   readonly signature: string | undefined
   /** Headers that only this case has. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Whether half of the webhook is sent first, over a connection that then closes. */
+  readonly isCutOffFirst?: boolean
 }
 
 /** The secret, types and selection of a check, with its id and time. */
@@ -32,7 +34,8 @@ export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' 
 
 /**
  * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. `track`, or the
- * first type if `track` is left out, gets every case. Each other type gets one valid and one forged webhook.
+ * first type if `track` is left out, gets every case. Each other type gets one valid and one forged webhook. The last
+ * case may end the handler.
  *
  * @throws SettingError for an unknown case
  */
@@ -54,6 +57,12 @@ export function checkCases(parts: CaseParts): readonly CheckCase[] {
     ...others.map((type) => typeCase(type, false)),
     ...refusedCases({ type: main, text: textOf(main, 'refused'), secret: parts.secret }),
     ...others.map((type) => typeCase(type, true)),
+    {
+      ...typeCase(main, true),
+      id: 'cut-off',
+      about: 'forged, after one that was cut off',
+      isCutOffFirst: true,
+    },
   ]
   return only === undefined ? cases : selected(cases, only)
 }

@@ -11,10 +11,16 @@ import {
   type EventType,
 } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
-import { checkDestination, webhookHeaders, WebhookSender } from '../webhook/index.ts'
+import {
+  checkDestination,
+  webhookHeaders,
+  WebhookSender,
+  type RequestOutcome,
+} from '../webhook/index.ts'
 import { checkCases, type CheckCase } from './check-case.ts'
 import { diagnoseHandler } from './diagnose-handler.ts'
 import type { HandlerFinding } from './evidence.ts'
+import { sendHalf } from './send-half.ts'
 import { verdictOn, type CaseVerdict } from './verdict.ts'
 
 /** The handler to check, and what to send to it. */
@@ -156,24 +162,30 @@ async function sendCases(cases: readonly CheckCase[], sending: Sending): Promise
 /** Sends a case over a new connection, so that a broken connection does not affect the next case. */
 async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict> {
   const { destination, timeoutMs, runtime, options } = sending
+  const [endpoint] = destination.endpoints as readonly [Endpoint]
+  const headers = { ...webhookHeaders(endpoint, each.signature), ...each.headers }
+  const { body } = each
   const sender = new WebhookSender({
     destination,
     deadlineMs: timeoutMs,
     clock: runtime.clock,
-    compose: ({ body }, endpoint) => ({
-      headers: { ...webhookHeaders(endpoint, each.signature), ...each.headers },
-      body,
-    }),
+    compose: () => ({ headers, body }),
   })
   const close = (): void => void sender.close()
   options.signal?.addEventListener('abort', close, { once: true })
-  const startMs = runtime.clock.nowMs()
   try {
-    const [endpoint] = destination.endpoints as readonly [Endpoint]
-    const outcome = await sender.post(endpoint, { body: each.body, messageId: each.id })
-    return verdictOn(each, outcome, runtime.clock.nowMs() - startMs)
+    const isHalfSent =
+      each.isCutOffFirst === true &&
+      (await sendHalf(endpoint.url, { headers, body }, { timeoutMs, signal: options.signal }))
+    const startMs = runtime.clock.nowMs()
+    const outcome = await sender.post(endpoint, { body, messageId: each.id })
+    // The handler was reachable when the first half was sent.
+    const isGone = isHalfSent && outcome.kind === 'connection_failed'
+    return verdictOn(each, isGone ? gone : outcome, runtime.clock.nowMs() - startMs)
   } finally {
     options.signal?.removeEventListener('abort', close)
     await sender.close()
   }
 }
+
+const gone: RequestOutcome = { kind: 'connection_failed', code: 'connection_closed', message: '' }

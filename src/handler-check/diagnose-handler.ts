@@ -9,6 +9,7 @@ import {
   bodyTexts,
   compareTexts,
   cannotBeReached,
+  crashedIfCutOff,
   forgeryTexts,
   hasCrashed,
   keyTexts,
@@ -28,6 +29,12 @@ type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly HandlerFinding[] {
   const evidence = new Evidence(verdicts)
   return Object.freeze(rules.flatMap((rule) => rule(evidence)))
+}
+
+const crashesIfCutOff: Rule = (evidence) => {
+  const isUnanswered = ({ reaction }: CaseVerdict): boolean =>
+    (reaction === 'closed' || reaction === 'timeout') && !evidence.had('wrong-secret', reaction)
+  return evidence.explain(evidence.wrongOf(['cut-off']).filter(isUnanswered), crashedIfCutOff)
 }
 
 const unreachable: Rule = (evidence) => {
@@ -157,6 +164,7 @@ const badRefusals = ruleFor(
 )
 
 const rules: readonly Rule[] = [
+  crashesIfCutOff,
   unreachable,
   refusesEverything,
   takesEverything,

@@ -7,6 +7,7 @@ import { checkHandler } from '../../src/handler-check/index.ts'
 import { isSnippetLanguage, snippetLanguages } from '../../src/receiver/index.ts'
 import { canRun, runHandler } from '../receiver/diagnosis/handlers.ts'
 import { startReceiver } from '../../src/testing/index.ts'
+import { TestProcess } from '../support/binary.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { unreachableUrl } from '../support/endpoint.ts'
 import { correct, secret, startHandler } from './handlers.ts'
@@ -154,6 +155,39 @@ test('a handler that exits on a wrong signature is reported as crashed after tha
     },
     { code: 'takes_unsigned', cases: ['missing-header'] },
   ])
+})
+
+describe('a handler that crashes if a connection closes in the middle of a body', () => {
+  const program = `
+    import { createHmac } from 'node:crypto'
+    import { createServer } from 'node:http'
+    import { buffer } from 'node:stream/consumers'
+    const server = createServer(async (request, response) => {
+      const body = await buffer(request)
+      const right = createHmac('sha1', '${secret}').update(body).digest('hex')
+      response.writeHead(request.headers['x-signature'] === right ? 200 : 401).end()
+    }).listen(0, '127.0.0.1', () => console.log('ready', server.address().port))
+  `
+
+  test.each([
+    ['after all other cases', undefined],
+    ['also if that is the only case', ['cut-off']],
+  ])('is found, %s', async (_name, only) => {
+    const argv = ['--input-type=module', '--eval', program]
+    const handler = new TestProcess(process.execPath, argv, {})
+    const [, port] = await handler.stdout.matching(/ready (\d+)/)
+    const { findings } = await checkHandler({ url: `http://127.0.0.1:${port!}/`, secret, only })
+    expect(findings).toMatchObject([
+      {
+        code: 'crashed',
+        message:
+          'It no longer answers after a connection closed in the middle of a body. It probably crashed.',
+        fix: /buffer\(request\)/,
+        cases: ['cut-off'],
+      },
+    ])
+    expect((await handler.ended).stderr).toContain('aborted')
+  })
 })
 
 test.each([

@@ -1,0 +1,35 @@
+import type { RequestContent } from '../webhook/index.ts'
+
+interface Limits {
+  readonly timeoutMs: number
+  /** Ends the request early. */
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * Sends the first half of a webhook, ends the connection, and waits until the handler closes its side too. Until then, a
+ * handler that crashes may still answer other requests. Resolves with false if the half could not be sent.
+ */
+export async function sendHalf(
+  url: string,
+  { headers, body }: RequestContent,
+  { timeoutMs, signal }: Limits,
+): Promise<boolean> {
+  const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
+  const bytes = Buffer.from(body)
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const half = request(url, {
+    method: 'POST',
+    headers: { ...headers, 'Content-Length': bytes.length },
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  })
+  return new Promise((resolve) => {
+    let isSent = false
+    // `close` follows each error.
+    half.on('error', () => undefined).on('close', () => resolve(isSent))
+    half.write(bytes.subarray(0, bytes.length / 2), (error) => {
+      isSent = !error
+      half.socket?.end()
+    })
+  })
+}
