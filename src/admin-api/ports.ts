@@ -28,11 +28,14 @@ import type { SourceFields } from './records.ts'
 export interface AdminApiOptions {
   readonly access: AdminAccess
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
+  /** Reads the counts of all events and deliveries. */
   readonly ledger: () => Promise<DeliveryLedger>
+  /** Reads the counts of each destination's deliveries, and the states of its endpoints. */
   readonly destinations: () => Promise<readonly DestinationState[]>
   /** Reads the backlogs of destinations that are not configured. */
   readonly orphanedBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
+  /** Returns the configured sources, and the URL that they send to. */
   readonly sources: () => SourcesState
   /** Replays archived events. The signal ends the replay when the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>

@@ -16,9 +16,7 @@ export interface RequestReader<Value> {
 }
 
 /** Makes the message about a wrong value say what is accepted. {@link requestReader} adds the given value. */
-export function accepts(accepted: string): {
-  readonly error: () => string
-} {
+export function accepts(accepted: string): Readonly<Record<'error', () => string>> {
   return { error: () => accepted }
 }
 

@@ -59,6 +59,7 @@ export interface HandlerReport {
 export interface PreparedHandlerCheck {
   /** The cases, in the order of sending. */
   readonly cases: readonly CheckCase[]
+  /** Sends the cases, one after another. */
   readonly run: () => Promise<HandlerReport>
 }
 

@@ -1,16 +1,18 @@
 import { isJsonObject, type JsonValue } from '../model/index.ts'
 import { globMatches, type Glob } from './glob.ts'
 
-/** How a number can be compared with a limit. No operator is the beginning of a later one. */
-export const comparisons = Object.freeze({
-  '>=': (number: number, limit: number): boolean => number >= limit,
-  '<=': (number: number, limit: number): boolean => number <= limit,
-  '>': (number: number, limit: number): boolean => number > limit,
-  '<': (number: number, limit: number): boolean => number < limit,
-})
-
 /** An operator that compares numbers. */
-export type Comparison = keyof typeof comparisons
+export type Comparison = '>=' | '<=' | '>' | '<'
+
+type Compare = (number: number, limit: number) => boolean
+
+/** How a number can be compared with a limit. No operator is the beginning of a later one. */
+export const comparisons: Readonly<Record<Comparison, Compare>> = Object.freeze({
+  '>=': (number, limit) => number >= limit,
+  '<=': (number, limit) => number <= limit,
+  '>': (number, limit) => number > limit,
+  '<': (number, limit) => number < limit,
+})
 
 /** A test of one value. `text` describes it, in the match language if possible. */
 export type ValueTest = { readonly text: string } & (

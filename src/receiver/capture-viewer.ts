@@ -54,6 +54,7 @@ export async function openCaptureViewer({
     url: listening.url,
     /** Returns the number of requests that are shown, and that were added. */
     counts: () => ({ shown: log.events.length, read: log.counts.received }),
+    /** Adds a request, numbered after the last one. */
     add: (event: UnnumberedEvent): Promise<void> => log.add(() => event),
     /** Closes at the end of an `await using` block. */
     [Symbol.asyncDispose]: async (): Promise<void> => {

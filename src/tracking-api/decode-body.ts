@@ -63,7 +63,7 @@ export function crowded(): Refusal {
   return refuse('queue_full', 'Too many requests are arriving at once', crowdedWaitMs)
 }
 
-/** Refuses a batch above {@link limits.intakeBatchBytesMax}. */
+/** Refuses a batch above `limits.intakeBatchBytesMax`. */
 export function batchTooLarge(): Refusal {
   const bytesMax = limits.intakeBatchBytesMax
   const message = `Exceeds the payload limit: a batch may have at most ${bytesMax} bytes`

@@ -9,6 +9,7 @@ import { flagsOf, type RunForAgent } from './run-command.ts'
 /** What the tools use: receivers, evroute commands, and a store or service. */
 export interface Workbench {
   readonly receivers: AgentReceivers
+  /** Runs an evroute command, and limits its records to what an agent can read. */
   readonly run: RunForAgent
   /** The flags that name the configuration, store or service. */
   readonly access: TargetValues

@@ -130,7 +130,7 @@ interface LogParts {
 /** Returns the delivery log of a database, which services and commands share. */
 export function deliveryLog(
   parts: LogParts,
-): Omit<DeliveryLog, 'close'> & { readonly tableRows: () => Promise<readonly TableRows[]> } {
+): Omit<DeliveryLog, 'close'> & Readonly<Record<'tableRows', () => Promise<readonly TableRows[]>>> {
   const { reading, working, inAgreement, announce } = parts
   const audits = new Audits(reading)
   const change = <Result>(script: () => Script<Result>): Promise<Result> =>
