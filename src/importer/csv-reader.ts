@@ -6,6 +6,8 @@ import { parseRecord, parseRecords, type ParsedRecord, type RecordRange } from '
 import { RecordScanner } from './record-scanner.ts'
 import { badRow, type TableRow } from './row.ts'
 
+const loneReturn = /\r(?!\n|$)/
+
 interface ScannedRecord extends RecordRange {
   readonly line: number
 }
@@ -106,6 +108,9 @@ export class CsvReader {
     const layout = this.#layout
     const line = this.#recordLine
     if (layout === undefined) {
+      if (loneReturn.test(bytes.toString('latin1'))) {
+        throw unusableHeader('its lines end without line feeds, as in an old format of Excel')
+      }
       if (isCut) throw unusableHeader(`its header has more than ${limits.callBytesMax} bytes`)
       this.#readHeader(bytes, rows)
     } else if (isCut) {
