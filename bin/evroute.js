@@ -24,7 +24,7 @@ async function run() {
   const io = await processIo()
   process.exitCode = await main(process.argv.slice(2), io)
   io.release()
-  // After a signal, wait for the reader of data, but not for that of messages, who may be stuck.
+  // After a signal, wait until all data is read, but not until all messages are: their reader may be stuck.
   const endUnlessDataIsLeft = () => {
     if (process.stdout.writableLength === 0) process.exit()
   }

@@ -14,7 +14,7 @@ export class UserIdFields {
 
   /**
    * @param named - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row has
-   * @param others - columns with other ids, one of which will do for a CSV if no column is named
+   * @param others - columns with other ids; if no column is named, a CSV may have one of these instead
    */
   constructor(named: readonly string[], others: readonly string[] = []) {
     this.#named = named

@@ -13,14 +13,14 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const notFound = Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
 
-interface Surroundings extends NameSourceOptions {
+interface SourceSettings extends NameSourceOptions {
   readonly names?: Readonly<Record<string, NameRecord>>
   readonly hosts?: string
   readonly resolverFile?: string
 }
 
 /** A source with its own DNS server and files, and a system resolver that knows no name. */
-async function sourceWith({ names, hosts = '', resolverFile = '', ...options }: Surroundings) {
+async function sourceWith({ names, hosts = '', resolverFile = '', ...options }: SourceSettings) {
   const folder = await temporaryFolder()
   const server = await DnsServer.start(names)
   onTestFinished(() => server.close())

@@ -86,8 +86,8 @@ describe('the host names of endpoints', () => {
       await opened
       return resolveName(name)
     }
-    const surroundings = { log: runtime.log, resolveName: slow }
-    expect(await checkEndpointNames(configuration, surroundings)).toEqual([])
+    const options = { log: runtime.log, resolveName: slow }
+    expect(await checkEndpointNames(configuration, options)).toEqual([])
     open()
     await expect
       .poll(() => warnings)

@@ -46,8 +46,8 @@ async function startOn(store: string): Promise<Service> {
       },
     ],
   }
-  const surroundings = { env: {}, log: silentLog }
-  const { configuration } = await readServiceConfiguration(document, surroundings)
+  const options = { env: {}, log: silentLog }
+  const { configuration } = await readServiceConfiguration(document, options)
   return Service.start({ configuration, runtime: createRuntime({ log: silentLog }) })
 }
 

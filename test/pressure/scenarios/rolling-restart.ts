@@ -44,8 +44,8 @@ async function configurationFor(store: string, url: string): Promise<Configurati
     sources: [{ id: 'website', writeKeys: ['wk_example'] }],
     destinations: [{ id: 'crm', type: 'Webhooks', sources: ['website'], endpoints: [{ url }] }],
   }
-  const surroundings = { env: {}, log: silentLog }
-  return (await readServiceConfiguration(document, surroundings)).configuration
+  const options = { env: {}, log: silentLog }
+  return (await readServiceConfiguration(document, options)).configuration
 }
 
 function start(configuration: Configuration, role: ServiceRole): Promise<Service> {

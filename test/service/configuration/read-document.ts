@@ -1,7 +1,7 @@
 import { readConfiguration, type ConfigurationOutcome } from '../../../src/service/index.ts'
 
-/** The surroundings of a configuration. */
-export interface Surroundings {
+/** The variables and files that a configuration refers to. */
+export interface References {
   /** Environment variables; none by default. */
   readonly env?: Readonly<Record<string, string>>
   /** Contents of other files, by absolute path. */
@@ -13,7 +13,7 @@ export const folder = '/srv/evroute'
 /** Reads a document, or its text, as /srv/evroute/evroute.config.json. */
 export function readDocument(
   document: unknown,
-  { env = {}, files = {} }: Surroundings = {},
+  { env = {}, files = {} }: References = {},
 ): Promise<ConfigurationOutcome> {
   const path = `${folder}/evroute.config.json`
   const text = typeof document === 'string' ? document : JSON.stringify(document)
@@ -31,9 +31,9 @@ export function readDocument(
 /** Reads a valid configuration. */
 export async function readValid(
   document: unknown,
-  surroundings?: Surroundings,
+  references?: References,
 ): Promise<Extract<ConfigurationOutcome, { kind: 'valid' }>> {
-  const outcome = await readDocument(document, surroundings)
+  const outcome = await readDocument(document, references)
   if (outcome.kind === 'valid') return outcome
   throw new Error(`It is invalid: ${JSON.stringify(outcome.problems)}`)
 }
@@ -41,9 +41,9 @@ export async function readValid(
 /** Every problem of a document as `path: message`. */
 export async function problemsOf(
   document: unknown,
-  surroundings?: Surroundings,
+  references?: References,
 ): Promise<readonly string[]> {
-  const outcome = await readDocument(document, surroundings)
+  const outcome = await readDocument(document, references)
   if (outcome.kind === 'valid') return []
   return outcome.problems.map(({ path, message }) => `${path}: ${message}`)
 }

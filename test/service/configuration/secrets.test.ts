@@ -30,8 +30,8 @@ describe('secrets', () => {
       { files: { [`${folder}/keys/a`]: 'long-but-no-secret\n' } },
     ],
     ['from a file elsewhere', '@/run/a', { files: { '/run/a': 'long-but-no-secret\r\n' } }],
-  ])('are read %s', async (_name, text, surroundings) => {
-    const { configuration } = await readValid(everywhere(text), surroundings)
+  ])('are read %s', async (_name, text, references) => {
+    const { configuration } = await readValid(everywhere(text), references)
     expect(configuration).toMatchObject({
       admin: { token: 'long-but-no-secret' },
       sources: [{ writeKeys: ['long-but-no-secret'] }],
@@ -71,16 +71,16 @@ describe('secrets', () => {
     ['@key', { files: { [`${folder}/key`]: '\n' } }, 'Cannot read the file key: it is empty'],
   ])(
     'that cannot be read from %s are reported at every place',
-    async (text, surroundings, message) => {
-      expect(await problemsOf(everywhere(text), surroundings)).toEqual(
+    async (text, references, message) => {
+      expect(await problemsOf(everywhere(text), references)).toEqual(
         placesOfSecrets.map((path) => `${path}: ${message}`),
       )
     },
   )
 
   test('are validated after reading: a file may hold characters that a header cannot carry', async () => {
-    const surroundings = { files: { [`${folder}/key`]: 'two\nlines' } }
-    const problems = await problemsOf(everywhere('@key'), surroundings)
+    const references = { files: { [`${folder}/key`]: 'two\nlines' } }
+    const problems = await problemsOf(everywhere('@key'), references)
     expect(problems).toContain(
       'destinations[0].endpoints[0].headers.Authorization: Cannot send the header Authorization: its value has characters that a header cannot carry',
     )
