@@ -1,23 +1,14 @@
 import { lanes } from '../model/index.ts'
-import { elapsedTime, type Clock } from '../runtime/index.ts'
+import { elapsedTime } from '../runtime/index.ts'
 import type { DestinationQueue } from './destination-queue.ts'
-import type { Prefetch } from './prefetch.ts'
-import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
-import type { WaitingTimes } from './waiting-times.ts'
+import type { DispatcherParts } from './dispatcher-parts.ts'
+import type { LeasedDelivery, Share } from './store-port.ts'
 
-interface ClaimsOptions {
-  readonly store: Pick<DeliveryStore, 'claim'>
-  readonly clock: Clock
-  /** Keyed by destination id. */
-  readonly queues: ReadonlyMap<string, DestinationQueue>
-  readonly times: WaitingTimes
-  readonly prefetch: Prefetch
+interface ClaimsOptions extends DispatcherParts {
   /** Whether every request slot is taken, so that no delivery could start now. */
   readonly isBusy: () => boolean
   /** Called with each destination whose queue may have received deliveries. */
   readonly taken: (destinationId: string) => void
-  /** Called with claimed deliveries whose destination was removed meanwhile, to return them to the store. */
-  readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
 }
 
 /** A share to claim, and the queue that will receive the deliveries. */
@@ -81,7 +72,7 @@ export class Claims {
     claims: readonly Claim[],
     claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined,
   ): void {
-    const { queues, taken, giveBack } = this.#options
+    const { queues, taken, outbox } = this.#options
     for (const { queue, share } of claims) {
       const { destinationId, lane, deliveriesMax } = share
       const ofDestination = claimed?.get(destinationId) ?? []
@@ -89,7 +80,8 @@ export class Claims {
       queue.take(lane, ofLane, deliveriesMax)
       if (lane === 'first') queue.backlog.claimed(ofLane.length)
       if (queues.get(destinationId) === queue) taken(destinationId)
-      else giveBack(queue.giveBack())
+      // The destination was removed meanwhile.
+      else outbox.giveBack(queue.giveBack())
       if (ofLane.length < deliveriesMax) this.#learn(share, claimed !== undefined)
     }
   }

@@ -1,12 +1,13 @@
+import { EventEmitter, once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import { byDestination, Claims } from './claims.ts'
 import { DestinationQueue } from './destination-queue.ts'
 import type { DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
+import type { DispatcherParts } from './dispatcher-parts.ts'
 import { GivingUp } from './giving-up.ts'
 import { HandOvers, leasedOf, type Addition, type HandedOver } from './hand-over.ts'
-import { IdleWaits } from './idle-waits.ts'
 import { DueTimeQueries } from './due-time-queries.ts'
 import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
@@ -22,7 +23,6 @@ import type {
   AddOutcome,
   AddRequest,
   AddResult,
-  DeliveryStore,
   DueTime,
   NewEvent,
   Settlement,
@@ -47,10 +47,8 @@ const prefetchPerRequest = 3
  * that time expire, unless `keepsParked` is set.
  */
 export class Dispatcher {
-  readonly #store: DeliveryStore
+  readonly #options: DispatcherOptions
   readonly #runtime: Runtime
-  readonly #failed: (error: unknown) => void
-  readonly #readyMin: number
   readonly #queues = new Map<string, DestinationQueue>()
   readonly #times = new WaitingTimes()
   readonly #queries: DueTimeQueries
@@ -62,8 +60,8 @@ export class Dispatcher {
   /** Undefined with `keepsParked`. */
   readonly #givingUp: GivingUp | undefined
   readonly #outage: Outage | undefined
-  readonly #idleWaits = new IdleWaits()
-  readonly #dedupeWindowMs: () => number
+  /** Emits `idle` once nothing is left to do, or `error` if delivery fails. */
+  readonly #ends = new EventEmitter()
   #timer: Timer | undefined
   #run: Promise<void> | undefined
   #asking: Promise<void> | undefined
@@ -74,14 +72,10 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     const { store, runtime, targets, requestsMax = requestsMaxDefault } = options
-    this.#store = store
+    this.#options = options
     this.#runtime = runtime
-    this.#failed = options.failed ?? (() => undefined)
-    this.#readyMin = options.readyMin ?? 0
-    this.#dedupeWindowMs = options.dedupeWindowMs ?? (() => defaultRetention.messageIdsMs)
     this.#prefetch = new Prefetch(prefetchPerRequest * requestsMax)
     const { clock } = runtime
-    const goOn = (): void => this.#goOn()
     const failed = (error: unknown): void => this.fail(error)
     const outageOf = (what: OutageOptions['what']): Outage | undefined =>
       options.outlastsOutages === true ? new Outage({ what, clock, log: runtime.log }) : undefined
@@ -91,24 +85,24 @@ export class Dispatcher {
       clock,
       outage: outageOf('written'),
       settled: (settlement) => this.#settled(settlement),
-      drained: goOn,
+      drained: () => this.#goOn(),
       failed,
     })
-    const common = { store, clock, times: this.#times }
-    this.#queries = new DueTimeQueries(common)
-    const kept = { queues: this.#queues, prefetch: this.#prefetch }
-    const givingUp =
-      options.keepsParked === true
-        ? undefined
-        : new GivingUp({ ...common, ...kept, outbox: this.#outbox })
-    this.#givingUp = givingUp
-    this.#handOvers = new HandOvers({ ...common, ...kept, isStopped: () => this.#stopped })
+    const parts: DispatcherParts = {
+      store,
+      clock,
+      queues: this.#queues,
+      times: this.#times,
+      prefetch: this.#prefetch,
+      outbox: this.#outbox,
+    }
+    this.#queries = new DueTimeQueries(parts)
+    if (options.keepsParked !== true) this.#givingUp = new GivingUp(parts)
+    this.#handOvers = new HandOvers({ ...parts, isStopped: () => this.#stopped })
     this.#claims = new Claims({
-      ...common,
-      ...kept,
+      ...parts,
       isBusy: () => this.#rounds.isBusy,
       taken: (destinationId) => this.#rounds.lineUp(destinationId),
-      giveBack: (deliveries) => this.#outbox.giveBack(deliveries),
     })
     this.#rounds = new Rounds({
       runtime,
@@ -116,8 +110,8 @@ export class Dispatcher {
       maySend: options.maySend ?? (() => true),
       peers: options.peers,
       outbox: this.#outbox,
-      ended: goOn,
-      stillDown: (destinationId, error) => givingUp?.note(destinationId, error),
+      ended: () => this.#goOn(),
+      stillDown: (destinationId, error) => this.#givingUp?.note(destinationId, error),
       failed,
     })
     this.#setTargets(targets)
@@ -147,10 +141,11 @@ export class Dispatcher {
     if (this.#failure !== undefined) throw this.#failure.error
     const addition = this.#handOvers.plan(events)
     const { handOver, start } = addition
+    const { store, dedupeWindowMs } = this.#options
     const nowMs = start.atMs
-    const seenSinceMs = nowMs - this.#dedupeWindowMs()
+    const seenSinceMs = nowMs - (dedupeWindowMs?.() ?? defaultRetention.messageIdsMs)
     const batch = { nowMs, seenSinceMs, events, handOver, traceparent }
-    const adding = this.#store.add(batch)
+    const adding = store.add(batch)
     for (const { queue, line, deliveriesMax } of handOver) queue.reserve(line, deliveriesMax)
     // Don't await here: the async frame would keep the events alive. They are only needed to make leased deliveries.
     return this.#added(adding, addition, handOver.length > 0 ? batch : null)
@@ -203,7 +198,7 @@ export class Dispatcher {
   async idle(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error
     if (this.#stopped) return
-    const ended = this.#idleWaits.wait()
+    const ended = once(this.#ends, 'idle')
     this.#times.askAgain()
     this.#goOn()
     await ended
@@ -225,20 +220,21 @@ export class Dispatcher {
     await this.#rounds.ended()
     this.#outbox.waitNoMore()
     await this.#outbox.written()
-    this.#idleWaits.end()
+    this.#ends.emit('idle')
   }
 
   /** Ends all work, because the store is unusable. Makes `idle()` reject. */
   fail(error: unknown): void {
     if (this.#failure === undefined) {
       this.#runtime.log.warn('delivery has stopped', { error: messageOf(error) })
-      this.#failed(error)
+      this.#options.failed?.(error)
     }
     this.#failure ??= { error }
     this.#stopped = true
     this.#rounds.stop()
     this.#timer?.cancel()
-    this.#idleWaits.fail(error)
+    // Without a listener, the event would be thrown.
+    if (this.#isAwaited) this.#ends.emit('error', error)
   }
 
   #setTargets(targets: readonly DispatchTarget[]): void {
@@ -256,7 +252,7 @@ export class Dispatcher {
     const { destination, sender, retryPolicy = defaultRetryPolicy, rateShare = 1 } = target
     const { id, concurrency: all } = destination
     const { concurrency = all } = target
-    const share = { concurrency, rateShare, readyMin: this.#readyMin }
+    const share = { concurrency, rateShare, readyMin: this.#options.readyMin ?? 0 }
     const policies = queuePolicies(retryPolicy, share, this.#runtime.random)
     const queue =
       this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
@@ -375,11 +371,16 @@ export class Dispatcher {
     if (alarmAtMs < Infinity) {
       this.#timer = clock.schedule(alarmAtMs - clock.nowMs(), () => this.#goOn())
     }
-    if (this.#idleWaits.isEmpty) return
+    if (!this.#isAwaited) return
     const areUndeliverable = startTimes.every(
       ({ isUndeliverable }) => isUndeliverable && this.#givingUp === undefined,
     )
-    if (areUndeliverable && this.#isIdle()) this.#idleWaits.end()
+    if (areUndeliverable && this.#isIdle()) this.#ends.emit('idle')
+  }
+
+  /** Whether a caller of `idle()` waits. */
+  get #isAwaited(): boolean {
+    return this.#ends.listenerCount('idle') > 0
   }
 
   #isIdle(): boolean {

@@ -1,13 +1,8 @@
-import type { Clock } from '../runtime/index.ts'
+import type { DispatcherParts } from './dispatcher-parts.ts'
 import type { DeliveryStore } from './store-port.ts'
-import type { WaitingTimes } from './waiting-times.ts'
 
-interface DueTimeQueriesOptions {
+interface QueryParts extends Pick<DispatcherParts, 'clock' | 'times'> {
   readonly store: Pick<DeliveryStore, 'nextDue'>
-  /** Times the pauses between queries. */
-  readonly clock: Clock
-  /** Receives the store's answers. */
-  readonly times: WaitingTimes
 }
 
 /** Maximum number of destinations in one query, so that concurrent claims wait only milliseconds. */
@@ -25,15 +20,15 @@ const pauseMaxMs = 60_000
  * these run for at most a tenth of the time.
  */
 export class DueTimeQueries {
-  readonly #options: DueTimeQueriesOptions
+  readonly #parts: QueryParts
   /** Destinations that the current round of queries has not asked about yet. */
   readonly #left = new Set<string>()
   /** Whether to start a round after the current one. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 
-  constructor(options: DueTimeQueriesOptions) {
-    this.#options = options
+  constructor(parts: QueryParts) {
+    this.#parts = parts
   }
 
   /** Starts a round of queries about all destinations, after the current round if there is one. */
@@ -49,7 +44,7 @@ export class DueTimeQueries {
 
   /** Sends one query. Returns false if none is due. */
   async ask(): Promise<boolean> {
-    const { store, clock, times } = this.#options
+    const { store, clock, times } = this.#parts
     const askedAtMs = clock.nowMs()
     const needed = firstOf(times.toAsk)
     const asked = needed.length === 0 && !this.#isPaused(askedAtMs) ? firstOf(this.#left) : needed
@@ -68,7 +63,7 @@ export class DueTimeQueries {
   }
 
   #pauseAfter(askedAtMs: number): void {
-    const sinceMs = this.#options.clock.nowMs()
+    const sinceMs = this.#parts.clock.nowMs()
     const pauseMs = pausesPerQuery * Math.max(sinceMs - askedAtMs, 0)
     this.#pause = { sinceMs, untilMs: sinceMs + Math.min(pauseMs, pauseMaxMs) }
   }
@@ -76,7 +71,7 @@ export class DueTimeQueries {
   #begin(): void {
     if (!this.#isWanted || this.#left.size > 0) return
     this.#isWanted = false
-    for (const id of this.#options.times.destinationIds) this.#left.add(id)
+    for (const id of this.#parts.times.destinationIds) this.#left.add(id)
   }
 }
 

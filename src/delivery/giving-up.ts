@@ -1,29 +1,18 @@
-import type { Clock } from '../runtime/index.ts'
-import { breakerOpen, type DestinationQueue } from './destination-queue.ts'
-import type { Outbox } from './outbox.ts'
-import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
-import type { WaitingTimes } from './waiting-times.ts'
-
-interface GivingUpOptions {
-  readonly store: Pick<DeliveryStore, 'claim'>
-  readonly clock: Clock
-  /** Keyed by destination id. */
-  readonly queues: ReadonlyMap<string, DestinationQueue>
-  readonly times: WaitingTimes
-  readonly outbox: Outbox
-}
+import { breakerOpen } from './destination-queue.ts'
+import type { DispatcherParts } from './dispatcher-parts.ts'
+import type { LeasedDelivery, Share } from './store-port.ts'
 
 /** Maximum number of deliveries per lane that one step claims and expires. */
 const givenUpAtOnceMax = 500
 
 /** Expires deliveries whose endpoints have been down for a whole retry window. */
 export class GivingUp {
-  readonly #options: GivingUpOptions
+  readonly #parts: DispatcherParts
   /** Destinations with an endpoint that is still down, and the error. */
   readonly #down = new Map<string, string>()
 
-  constructor(options: GivingUpOptions) {
-    this.#options = options
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts
   }
 
   /** Notes that an endpoint of a destination is still down. */
@@ -33,7 +22,7 @@ export class GivingUp {
 
   /** Expires some of the undeliverable deliveries. False once none is left. */
   async giveUp(): Promise<boolean> {
-    const { outbox } = this.#options
+    const { outbox } = this.#parts
     for (const [destinationId, error] of this.#down) {
       const undeliverable = await this.#claimUndeliverable(destinationId)
       for (const delivery of undeliverable) {
@@ -48,7 +37,7 @@ export class GivingUp {
   }
 
   async #claimUndeliverable(destinationId: string): Promise<readonly LeasedDelivery[]> {
-    const { store, clock, queues, times, outbox } = this.#options
+    const { store, clock, queues, times, outbox } = this.#parts
     const queue = queues.get(destinationId)
     if (queue?.undeliverableSinceMs(clock.nowMs()) === undefined) return []
     outbox.giveBack(queue.giveBack())

@@ -1,6 +1,7 @@
-import { elapsedTime, type Clock } from '../runtime/index.ts'
+import { elapsedTime } from '../runtime/index.ts'
 import type { DestinationQueue, Line } from './destination-queue.ts'
-import type { LeaseStart, Prefetch } from './prefetch.ts'
+import type { DispatcherParts } from './dispatcher-parts.ts'
+import type { LeaseStart } from './prefetch.ts'
 import type {
   AddRequest,
   AddResult,
@@ -9,7 +10,6 @@ import type {
   NewLease,
   Room,
 } from './store-port.ts'
-import type { WaitingTimes } from './waiting-times.ts'
 
 /** Room in a queue for deliveries that the store hands over. */
 export interface KeptRoom extends Room {
@@ -30,12 +30,7 @@ export interface Addition {
 /** The deliveries that the store handed over, by destination. */
 export type HandedOver = ReadonlyMap<string, readonly LeasedDelivery[]>
 
-interface HandOversOptions {
-  readonly clock: Clock
-  /** Keyed by destination id. */
-  readonly queues: ReadonlyMap<string, DestinationQueue>
-  readonly times: WaitingTimes
-  readonly prefetch: Prefetch
+interface HandOversOptions extends DispatcherParts {
   /** Whether the dispatcher has stopped, so that it takes no deliveries. */
   readonly isStopped: () => boolean
 }

@@ -1,5 +1,5 @@
 import { messageOf } from '../model/index.ts'
-import type { Clock, Log, Timer } from '../runtime/index.ts'
+import { sleep, type Clock, type Log } from '../runtime/index.ts'
 
 /** How long to wait before trying an unusable store again. */
 const retryMs = 1_000
@@ -16,23 +16,19 @@ export interface OutageOptions {
 export class Outage {
   readonly #options: OutageOptions
   #isOn = false
-  #timer: Timer | undefined
-  #goOn: (() => void) | undefined
+  readonly #cut = new AbortController()
 
   constructor(options: OutageOptions) {
     this.#options = options
   }
 
-  /** Notes that the store is unusable. Resolves when to try it again, or on {@link cut}. */
+  /** Notes that the store is unusable. Resolves when to try it again: at once after {@link cut}. */
   async wait(error: unknown): Promise<void> {
     const { what, clock, log } = this.#options
     if (!this.#isOn)
       log.warn(`the store cannot be ${what} at the moment`, { error: messageOf(error) })
     this.#isOn = true
-    await new Promise<void>((resolve) => {
-      this.#goOn = resolve
-      this.#timer = clock.schedule(retryMs, resolve)
-    })
+    await sleep(clock, retryMs, this.#cut.signal)
   }
 
   /** Ends the outage, if there is one, and logs that the store can be used again. */
@@ -42,9 +38,8 @@ export class Outage {
     this.#isOn = false
   }
 
-  /** Cuts the wait short, so that the store is tried again at once. */
+  /** Ends all waits, so that the store is tried again at once. */
   cut(): void {
-    this.#timer?.cancel()
-    this.#goOn?.()
+    this.#cut.abort()
   }
 }
