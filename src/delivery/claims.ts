@@ -1,4 +1,4 @@
-import { lanes } from '../model/index.ts'
+import { lanes, type Lane } from '../model/index.ts'
 import { elapsedTime } from '../runtime/index.ts'
 import type { DestinationQueue } from './destination-queue.ts'
 import type { DispatcherParts } from './dispatcher-parts.ts'
@@ -17,14 +17,6 @@ interface Claim {
   readonly share: Share
 }
 
-/** When the first waiting delivery in a lane can start. */
-export interface StartTime {
-  /** In milliseconds since 1970; in the past if the delivery only waits for room. */
-  readonly atMs: number
-  /** Whether the delivery is not worth waiting for, as in {@link DestinationQueue.isUndeliverable}. */
-  readonly isUndeliverable: boolean
-}
-
 /** Later than any due time, to claim a whole lane whether due or not. */
 const anyTimeMs = Number.MAX_SAFE_INTEGER
 
@@ -32,6 +24,8 @@ const anyTimeMs = Number.MAX_SAFE_INTEGER
 export class Claims {
   readonly #options: ClaimsOptions
   #lookedAtMs = 0
+  /** When a delivery of a deferred destination may start, in milliseconds since 1970, or earlier. */
+  #deferredUntilMs = Infinity
 
   constructor(options: ClaimsOptions) {
     this.#options = options
@@ -94,38 +88,56 @@ export class Claims {
   }
 
   /**
-   * When {@link Claims.claim} last looked for due deliveries, in milliseconds since 1970; now if the clock was set
-   * back. Set an alarm for deliveries that are due later.
+   * When the next delivery can start that could not when {@link Claims.claim} last looked, in milliseconds since 1970;
+   * Infinity if none is known. Those that could start wait for room: the end of a request makes some.
    */
-  get lookedAtMs(): number {
+  get startsAtMs(): number {
+    const lookedAtMs = this.#lastLookMs
+    let startsAtMs = this.#deferredUntilMs
+    for (const queue of this.#queues(this.#options.times.waitedFor)) {
+      for (const lane of lanes) {
+        const atMs = this.#startMs(queue, lane, lookedAtMs) ?? 0
+        if (atMs > lookedAtMs) startsAtMs = Math.min(startsAtMs, atMs)
+      }
+    }
+    return startsAtMs
+  }
+
+  /** Whether no delivery is worth waiting for, as in {@link DestinationQueue.isUndeliverable}. */
+  get areUndeliverable(): boolean {
+    const { waitedFor, deferred } = this.#options.times
+    const nowMs = this.#lastLookMs
+    return this.#queues([...waitedFor, ...deferred]).every((queue) =>
+      lanes.every((lane) => {
+        const atMs = this.#startMs(queue, lane, nowMs)
+        return atMs === undefined || queue.isUndeliverable(atMs, nowMs)
+      }),
+    )
+  }
+
+  /** Now if the clock was set back. */
+  get #lastLookMs(): number {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
   }
 
-  /** Returns when the first waiting delivery in each lane can start, for lanes that are known to have one. */
-  startTimes(): readonly StartTime[] {
-    const { times } = this.#options
-    const nowMs = this.lookedAtMs
-    const startTimes: StartTime[] = []
-    for (const queue of this.#waitedFor()) {
-      const { id: destinationId } = queue.destination
-      for (const lane of lanes) {
-        const dueAtMs = times.dueAtMs(destinationId, lane)
-        if (dueAtMs === undefined) continue
-        const atMs = Math.max(dueAtMs, queue.parkedUntilMs(nowMs, lane) ?? 0)
-        startTimes.push({ atMs, isUndeliverable: queue.isUndeliverable(atMs, nowMs) })
-      }
-    }
-    return startTimes
+  /** When the first waiting delivery in a lane can start, in milliseconds since 1970; undefined if none is known. */
+  #startMs(queue: DestinationQueue, lane: Lane, nowMs: number): number | undefined {
+    const dueAtMs = this.#options.times.dueAtMs(queue.destination.id, lane)
+    if (dueAtMs === undefined) return undefined
+    // Only retries wait for their due time. The others' would be in the future only if the clock was set back.
+    return Math.max(lane === 'retry' ? dueAtMs : 0, queue.parkedUntilMs(nowMs, lane) ?? 0)
   }
 
   /**
    * Plans claims: from each lane with due deliveries, as many as there is room for. Destinations that were served
-   * longest ago come first.
+   * longest ago come first. Defers those of which nothing can start now, so that they cost nothing and take no part of
+   * the room.
    */
   #due(): readonly Claim[] {
     if (this.isPostponed) return []
     const { clock, times, queues, prefetch } = this.#options
     const nowMs = clock.nowMs()
+    this.#recallDue(nowMs)
     this.#lookedAtMs = nowMs
     const part = prefetch.partOf(times.waitedFor.size)
     let { claimRoom: room } = prefetch
@@ -133,23 +145,34 @@ export class Claims {
     for (const destinationId of times.waitedFor) {
       const queue = queues.get(destinationId)
       if (queue === undefined) continue
+      let startMs = Infinity
       for (const lane of lanes) {
+        const atMs = this.#startMs(queue, lane, nowMs) ?? Infinity
+        startMs = Math.min(startMs, atMs)
+        const deliveriesMax = atMs > nowMs ? 0 : Math.min(queue.room(lane, nowMs, part), room)
+        if (deliveriesMax === 0) continue
         const dueByMs = lane === 'retry' ? nowMs : anyTimeMs
-        const dueAtMs = times.dueAtMs(destinationId, lane)
-        const deliveriesMax = Math.min(queue.room(lane, nowMs, part), room)
-        if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue
         claims.push({ queue, share: { destinationId, lane, dueByMs, deliveriesMax } })
         room -= deliveriesMax
+      }
+      if (startMs > nowMs) {
+        this.#deferredUntilMs = Math.min(this.#deferredUntilMs, startMs)
+        times.defer(destinationId)
       }
       if (room === 0) break
     }
     return claims
   }
 
-  /** Returns the queues of destinations with waiting deliveries, without visiting the other destinations. */
-  #waitedFor(): readonly DestinationQueue[] {
-    const { queues, times } = this.#options
-    return [...times.waitedFor].flatMap((destinationId) => queues.get(destinationId) ?? [])
+  /** Ends all deferrals once the first may be over, or if the clock was set back. */
+  #recallDue(nowMs: number): void {
+    if (nowMs < this.#deferredUntilMs && nowMs >= this.#lookedAtMs) return
+    this.#deferredUntilMs = Infinity
+    this.#options.times.recallAll()
+  }
+
+  #queues(destinationIds: Iterable<string>): readonly DestinationQueue[] {
+    return [...destinationIds].flatMap((id) => this.#options.queues.get(id) ?? [])
   }
 }
 

@@ -110,7 +110,11 @@ export class Dispatcher {
       maySend: options.maySend ?? (() => true),
       peers: options.peers,
       outbox: this.#outbox,
-      ended: () => this.#goOn(),
+      ended: (destinationId) => {
+        // The end of a request may let deliveries to its destination start earlier.
+        if (destinationId !== undefined) this.#times.recall(destinationId)
+        this.#goOn()
+      },
       stillDown: (destinationId, error) => this.#givingUp?.note(destinationId, error),
       failed,
     })
@@ -181,6 +185,7 @@ export class Dispatcher {
   /** Applies news about an endpoint from another process. */
   hear(news: BreakerNews): void {
     this.#rounds.hear(news)
+    this.#times.recall(news.destinationId)
     this.#goOn()
   }
 
@@ -361,21 +366,11 @@ export class Dispatcher {
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
     if (this.#run !== undefined || this.#claims.isPostponed) return
     const { clock } = this.#runtime
-    const startTimes = this.#claims.startTimes()
-    const { lookedAtMs } = this.#claims
-    // Deliveries that were due at the last look wait for room and need no alarm: the end of a request plans again.
-    const alarmAtMs = startTimes.reduce(
-      (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
-      this.#queries.nextAtMs ?? Infinity,
-    )
+    const alarmAtMs = Math.min(this.#claims.startsAtMs, this.#queries.nextAtMs ?? Infinity)
     if (alarmAtMs < Infinity) {
       this.#timer = clock.schedule(alarmAtMs - clock.nowMs(), () => this.#goOn())
     }
-    if (!this.#isAwaited) return
-    const areUndeliverable = startTimes.every(
-      ({ isUndeliverable }) => isUndeliverable && this.#givingUp === undefined,
-    )
-    if (areUndeliverable && this.#isIdle()) this.#ends.emit('idle')
+    if (this.#isAwaited && this.#isIdle()) this.#ends.emit('idle')
   }
 
   /** Whether a caller of `idle()` waits. */
@@ -384,8 +379,9 @@ export class Dispatcher {
   }
 
   #isIdle(): boolean {
+    const canEnd = this.#givingUp ? this.#times.isNothingWaitedFor : this.#claims.areUndeliverable
     const isEmpty = this.#rounds.isEmpty && this.#outbox.isEmpty
-    return isEmpty && [...this.#queues.values()].every((queue) => queue.isEmpty)
+    return canEnd && isEmpty && [...this.#queues.values()].every((queue) => queue.isEmpty)
   }
 
   #settled(settlement: Settlement): void {

@@ -29,8 +29,8 @@ interface RoundsOptions {
   /** The other processes that share the store. */
   readonly peers?: Peers | undefined
   readonly outbox: Outbox
-  /** Called when a request has ended or a pace allows more, so that others may start. */
-  readonly ended: () => void
+  /** Called when a request to a destination has ended, or a pace or the limit allows more, so that others may start. */
+  readonly ended: (destinationId?: string) => void
   /** Called when a request finds that an endpoint is still down, with the error. */
   readonly stillDown: (destinationId: string, error: string) => void
   /** Called with an unexpected error. */
@@ -225,7 +225,7 @@ export class Rounds {
     }
     // A delivery that was waiting for this gate may start now.
     this.start(queue.destination.id)
-    this.#options.ended()
+    this.#options.ended(queue.destination.id)
     return outcome
   }
 

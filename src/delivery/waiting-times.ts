@@ -19,14 +19,16 @@ interface Knowledge {
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
   readonly #toAsk = new Set<string>()
-  /** Destinations with a waiting delivery, most recently served last. */
+  /** Destinations with a waiting delivery, most recently served last, without the deferred ones. */
   readonly #waitedFor = new Set<string>()
+  readonly #deferred = new Set<string>()
 
   /** Sets the destinations to watch. The store must be asked about new ones. */
   watch(destinationIds: readonly string[]): void {
     const before = this.#lanes
     this.#lanes = new Map(destinationIds.map((id) => [id, before.get(id) ?? nothingKnown()]))
     for (const id of destinationIds) if (!before.has(id)) this.#toAsk.add(id)
+    this.recallAll()
     for (const id of [...this.#toAsk, ...this.#waitedFor]) {
       if (this.#lanes.has(id)) continue
       this.#toAsk.delete(id)
@@ -38,9 +40,34 @@ export class WaitingTimes {
     return this.#lanes.keys()
   }
 
-  /** The destinations with a known waiting delivery, most recently served last. */
+  /** The destinations with a known waiting delivery, most recently served last, without those that are deferred. */
   get waitedFor(): ReadonlySet<string> {
     return this.#waitedFor
+  }
+
+  /** The destinations with a known waiting delivery that cannot start now. */
+  get deferred(): ReadonlySet<string> {
+    return this.#deferred
+  }
+
+  /** Whether no delivery is known to be waiting. */
+  get isNothingWaitedFor(): boolean {
+    return this.#waitedFor.size + this.#deferred.size === 0
+  }
+
+  /** Moves a destination from {@link waitedFor} to {@link deferred} until its due times change or it is recalled. */
+  defer(destinationId: string): void {
+    if (this.#waitedFor.delete(destinationId)) this.#deferred.add(destinationId)
+  }
+
+  /** Ends the deferral of a destination, because its deliveries may start earlier now. */
+  recall(destinationId: string): void {
+    if (this.#deferred.delete(destinationId)) this.#waitedFor.add(destinationId)
+  }
+
+  /** Ends all deferrals. */
+  recallAll(): void {
+    for (const id of this.#deferred) this.recall(id)
   }
 
   /** When a lane's first delivery is due, in milliseconds since 1970; undefined if none is known to be waiting. */
@@ -129,6 +156,7 @@ export class WaitingTimes {
   /** Updates the set of destinations with waiting deliveries, so that no caller has to scan all destinations. */
   #sort(destinationId: string): void {
     const known = this.#lanes.get(destinationId)
+    this.#deferred.delete(destinationId)
     if (known !== undefined && lanes.some((lane) => known[lane].dueAtMs < Infinity)) {
       this.#waitedFor.add(destinationId)
     } else {

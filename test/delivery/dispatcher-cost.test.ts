@@ -10,6 +10,7 @@ import {
   ScriptedSender,
   target,
   type Dispatching,
+  type DispatchingOptions,
 } from './dispatching.ts'
 import { answered } from './samples.ts'
 
@@ -73,20 +74,20 @@ describe('the cost of a request', () => {
   })
 })
 
-describe('a destination without deliveries', () => {
-  /** Returns a function that lists the destinations whose queues the dispatcher checked. */
-  function watchQueues(): () => ReadonlySet<string> {
-    const asked = ['next', 'room', 'giveBackIdle', 'parkedUntilMs', 'isUndeliverable'] as const
-    const { prototype } = DestinationQueue
-    const isEmpty = vi.spyOn(prototype, 'isEmpty', 'get')
-    const spies = [isEmpty, ...asked.map((method) => vi.spyOn(prototype, method))]
-    onTestFinished(() => spies.forEach((spy) => spy.mockRestore()))
-    return () => {
-      const queues = spies.flatMap(({ mock }) => mock.contexts) as DestinationQueue[]
-      return new Set(queues.map(({ destination }) => destination.id))
-    }
+/** Returns a function that lists the destinations whose queues the dispatcher checked. */
+function watchQueues(): () => ReadonlySet<string> {
+  const asked = ['next', 'room', 'giveBackIdle', 'parkedUntilMs', 'isUndeliverable'] as const
+  const { prototype } = DestinationQueue
+  const isEmpty = vi.spyOn(prototype, 'isEmpty', 'get')
+  const spies = [isEmpty, ...asked.map((method) => vi.spyOn(prototype, method))]
+  onTestFinished(() => spies.forEach((spy) => spy.mockRestore()))
+  return () => {
+    const queues = spies.flatMap(({ mock }) => mock.contexts) as DestinationQueue[]
+    return new Set(queues.map(({ destination }) => destination.id))
   }
+}
 
+describe('a destination without deliveries', () => {
   /** Creates a dispatcher with a healthy target, one that fails, and twenty without deliveries. */
   function mixed(store = new HookedStore()) {
     const clock = new ManualClock(startMs)
@@ -115,6 +116,44 @@ describe('a destination without deliveries', () => {
     await dispatcher.add(eventsTo('healthy', 100))
     await quiet()
     expect(checked()).toEqual(new Set(['healthy']))
+  })
+})
+
+describe('destinations whose endpoints are down', () => {
+  /** Creates a dispatcher with one healthy destination, and many with an open breaker and waiting deliveries. */
+  async function mostlyDown(options: DispatchingOptions = {}) {
+    const clock = new ManualClock(startMs)
+    const healthy = new ScriptedSender(
+      () => new Promise((resolve) => setImmediate(() => resolve(answered(200)))),
+    )
+    const down = new ScriptedSender(() => answered(503))
+    const downIds = Array.from({ length: 40 }, (_, index) => `down${index}`)
+    const targets = [target('crm', healthy), ...downIds.map((id) => target(id, down))]
+    const all = dispatching(targets, clock, { keepsParked: true, ...options })
+    for (const id of downIds) await all.add(id, 12)
+    all.dispatcher.wake()
+    await expect.poll(() => all.endpoints.filter(({ state }) => state === 'open').length).toBe(40)
+    await quiet()
+    return { ...all, clock, healthy, down }
+  }
+
+  test('leave the others as many requests at once as without them', async () => {
+    const { dispatcher, add, healthy, store } = await mostlyDown({ requestsMax: 12 })
+    await add('crm', 200)
+    dispatcher.wake()
+    await expect.poll(async () => (await store.ledger()).delivered).toBe(200)
+    expect(healthy.inFlightMax).toBe(10)
+  })
+
+  test('are not checked while others get events, but get their probes', async () => {
+    const { dispatcher, clock, down } = await mostlyDown()
+    const checked = watchQueues()
+    await dispatcher.add(eventsTo('crm', 100))
+    await quiet()
+    expect(checked()).toEqual(new Set(['crm']))
+    const { length: before } = down.bodies
+    await clock.advance(30_000)
+    expect(down.bodies).toHaveLength(before + 40)
   })
 })
 

@@ -20,6 +20,40 @@ function informed(): WaitingTimes {
   return times
 }
 
+describe('a deferred destination', () => {
+  function deferred(): WaitingTimes {
+    const times = informed()
+    times.defer('crm')
+    expect([...times.waitedFor]).toEqual([])
+    expect([...times.deferred]).toEqual(['crm'])
+    expect(times.isNothingWaitedFor).toBe(false)
+    return times
+  }
+
+  test.each<[string, (times: WaitingTimes) => void]>([
+    ['it is recalled', (times) => times.recall('crm')],
+    ['all are recalled', (times) => times.recallAll()],
+    ['a delivery is added', (times) => times.add('crm', 'first', startMs)],
+    ['the destinations change', (times) => times.watch(['mail', 'crm'])],
+  ])('is waited for again once %s', (_, change) => {
+    const times = deferred()
+    change(times)
+    expect([...times.waitedFor]).toEqual(['crm'])
+    expect([...times.deferred]).toEqual([])
+  })
+
+  test('is forgotten once it is empty or removed', () => {
+    for (const change of [
+      (times: WaitingTimes) => times.empty('crm', 'retry'),
+      (times: WaitingTimes) => times.watch(['mail']),
+    ]) {
+      const times = deferred()
+      change(times)
+      expect(times.isNothingWaitedFor).toBe(true)
+    }
+  })
+})
+
 describe('the destinations to ask for', () => {
   test('are all at first, each once', () => {
     const times = new WaitingTimes()
