@@ -7,7 +7,7 @@ import { sleep, type Clock } from '../runtime/index.ts'
 const roomLookMs = 500
 
 interface Backlogs {
-  readonly store: Pick<DeliveryStore, 'ledger'>
+  readonly store: Pick<DeliveryStore, 'backlogs'>
   readonly adding: AddingBytes
   readonly clock: Clock
 }
@@ -29,10 +29,9 @@ async function isHalfFull(
   { store, adding }: Backlogs,
 ): Promise<boolean> {
   if (adding.isFull) return true
-  for (const { id: destinationId, enabled, backlogMax = Infinity } of destinations) {
-    if (!enabled) continue
-    const { pending } = await store.ledger({ destinationId })
-    if (pending >= backlogMax / 2) return true
-  }
-  return false
+  const backlogs = await store.backlogs()
+  const pending = new Map(backlogs.map((backlog) => [backlog.destinationId, backlog.pending]))
+  return destinations.some(
+    ({ id, enabled, backlogMax = Infinity }) => enabled && (pending.get(id) ?? 0) >= backlogMax / 2,
+  )
 }

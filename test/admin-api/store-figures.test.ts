@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StoreFiguresWatch, type QueueState } from '../../src/admin-api/index.ts'
+import { queueStates, StoreFiguresWatch, type QueueState } from '../../src/admin-api/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
@@ -58,4 +58,26 @@ test('no measurement starts after stop()', async () => {
   await clock.advance(60_000)
   expect(store.asked).toBe(1)
   expect(clock.nextDueMs()).toBeUndefined()
+})
+
+test('queues are measured with two questions to the store, however many destinations there are', async () => {
+  const asked: string[] = []
+  const ids = Array.from({ length: 100 }, (_, index) => `d${index}`)
+  const states = await queueStates(
+    {
+      backlogs: () => {
+        asked.push('backlogs')
+        return Promise.resolve([{ destinationId: 'd7', pending: 3 }])
+      },
+      nextDue: ({ destinationIds }) => {
+        asked.push(`due times of ${destinationIds.length}`)
+        return Promise.resolve([{ destinationId: 'd7', lane: 'first', dueAtMs: startMs }])
+      },
+    },
+    ids,
+    startMs,
+  )
+  expect(asked).toEqual(['backlogs', 'due times of 100'])
+  expect(states).toHaveLength(100)
+  expect(states[7]).toEqual({ destinationId: 'd7', pending: 3, oldestDueAtMs: startMs })
 })

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { AddOutcome } from '../../delivery/index.ts'
 import {
   givenUpStates,
@@ -11,6 +11,7 @@ import {
 } from '../../model/index.ts'
 import type { Observer, Runtime } from '../../runtime/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
+import { metricsText, processMetrics } from './metrics-text.ts'
 import { RecentActivity } from './recent-activity.ts'
 import { RecentLosses } from './recent-losses.ts'
 import { SourceActivity, type LatestRejected } from './source-activity.ts'
@@ -66,6 +67,7 @@ export class Metrics implements Observer {
   /** Known reasons by destination. Their number is limited, because endpoints decide what they answer. */
   readonly #reasons = new Map<string, Set<string>>()
   readonly #statuses = new Map<string, Set<string>>()
+  #text: Promise<string> | undefined
 
   constructor(options: MetricsOptions) {
     this.#options = options
@@ -194,10 +196,15 @@ export class Metrics implements Observer {
     return due === undefined || due.length === 0 ? null : Math.min(...due)
   }
 
-  /** All metrics in the Prometheus text format. Never waits for the store. */
+  /** All metrics in the Prometheus text format. Never waits for the store. Calls at the same time get the same text. */
   text(): Promise<string> {
+    // Two calls would mix up the values of gauges, which are set for each.
+    this.#text ??= this.#compose().finally(() => (this.#text = undefined))
+    return this.#text
+  }
+
+  async #compose(): Promise<string> {
     const { breaker } = this.#gauges
-    // Don't await before the values are read: concurrent calls would mix them up.
     this.#setStoreFigures()
     breaker.reset()
     for (const { destination, endpoint, state } of this.breakers.standings()) {
@@ -205,7 +212,7 @@ export class Metrics implements Observer {
         breaker.set({ destination, endpoint, state: each }, each === state ? 1 : 0)
       }
     }
-    return Registry.merge([this.#registry, processMetrics()]).metrics()
+    return metricsText(Registry.merge([this.#registry, processMetrics()]))
   }
 
   #setStoreFigures(): void {
@@ -385,15 +392,4 @@ function gaugesIn(registry: Registry) {
       ['destination', 'endpoint', 'state'],
     ),
   }
-}
-
-let processRegistry: Registry | undefined
-
-/** Returns the metrics of this process. All its services share them, because prom-client cannot stop measuring. */
-function processMetrics(): Registry {
-  if (processRegistry === undefined) {
-    processRegistry = new Registry()
-    collectDefaultMetrics({ register: processRegistry })
-  }
-  return processRegistry
 }

@@ -14,19 +14,24 @@ export interface QueueState {
 
 /** Reads the backlogs of destinations from a store. */
 export async function queueStates(
-  store: Pick<DeliveryStore, 'ledger' | 'nextDue'>,
+  store: Pick<DeliveryStore, 'backlogs' | 'nextDue'>,
   destinationIds: readonly string[],
   nowMs: number,
 ): Promise<readonly QueueState[]> {
-  const dueTimes = await store.nextDue({ nowMs, destinationIds })
-  return Promise.all(
-    destinationIds.map(async (destinationId) => {
-      const { pending } = await store.ledger({ destinationId })
-      const due = dueTimes.filter((time) => time.destinationId === destinationId)
-      const oldestDueAtMs = due.length === 0 ? null : Math.min(...due.map((time) => time.dueAtMs))
-      return { destinationId, pending, oldestDueAtMs }
-    }),
-  )
+  const [backlogs, dueTimes] = await Promise.all([
+    store.backlogs(),
+    store.nextDue({ nowMs, destinationIds }),
+  ])
+  const pending = new Map(backlogs.map((backlog) => [backlog.destinationId, backlog.pending]))
+  const oldest = new Map<string, number>()
+  for (const { destinationId, dueAtMs } of dueTimes) {
+    oldest.set(destinationId, Math.min(oldest.get(destinationId) ?? Infinity, dueAtMs))
+  }
+  return destinationIds.map((destinationId) => ({
+    destinationId,
+    pending: pending.get(destinationId) ?? 0,
+    oldestDueAtMs: oldest.get(destinationId) ?? null,
+  }))
 }
 
 /** What metrics report about a store: its backlogs and row counts. */
