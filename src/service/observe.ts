@@ -1,18 +1,17 @@
 import type { Metrics } from '../admin-api/index.ts'
-import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
+import type { DestinationFaults } from '../delivery/index.ts'
 import { hiddenEndpoint, type EndpointChange, type SettledDelivery } from '../model/index.ts'
 import type { Log, Runtime } from '../runtime/index.ts'
 
 interface ServiceObservers {
   readonly metrics: Metrics
-  readonly faults: EndpointFaults
-  readonly backlogs: FullBacklogs
+  readonly faults: DestinationFaults
 }
 
 /** Returns a runtime whose observer also updates the metrics and the log of a service. */
 export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
   const { observer } = given
-  const { metrics, faults, backlogs } = observers
+  const { metrics, faults } = observers
   return {
     ...given,
     observer: {
@@ -28,7 +27,7 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
       },
       gaveUp: (deliveries) => {
         metrics.gaveUp(deliveries)
-        if (deliveries.reason === 'backlog_full') backlogs.note(deliveries)
+        if (deliveries.reason === 'backlog_full') faults.noteFull(deliveries)
         observer.gaveUp?.(deliveries)
       },
       endpoint: (change) => {

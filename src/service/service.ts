@@ -6,7 +6,7 @@ import {
   queueStates,
   StoreFiguresWatch,
 } from '../admin-api/index.ts'
-import { EndpointFaults, FullBacklogs, type DueTime } from '../delivery/index.ts'
+import { DestinationFaults, type DueTime } from '../delivery/index.ts'
 import { AddressGuard, PageSessions, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
 import { CoalescingLog, createRuntime, systemClock, type Runtime } from '../runtime/index.ts'
@@ -46,10 +46,9 @@ export class Service implements AsyncDisposable {
   readonly #log: CoalescingLog
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
-  readonly #faults: EndpointFaults
+  readonly #faults: DestinationFaults
   readonly #figures: StoreFiguresWatch
   readonly #adding = new AddingBytes()
-  readonly #backlogs: FullBacklogs
   readonly #archives: Archives
   readonly #replay: ArchiveReplay
   readonly #audiences: AudienceSyncs
@@ -81,7 +80,7 @@ export class Service implements AsyncDisposable {
       hindrance: () => this.#pipeline.hindrance,
       runtime: given,
     })
-    this.#faults = new EndpointFaults(given)
+    this.#faults = new DestinationFaults(given)
     this.#sessions = new PageSessions({ clock: given.clock })
     this.#figures = new StoreFiguresWatch({
       queues: (nowMs) => queueStates(store, destinationIdsOf(this.#configuration), nowMs),
@@ -90,9 +89,7 @@ export class Service implements AsyncDisposable {
       runtime: given,
     })
     this.#metrics = new Metrics({ figures: () => this.#figures.latest, runtime: given })
-    this.#backlogs = new FullBacklogs(given)
-    const observers = { metrics: this.#metrics, faults: this.#faults, backlogs: this.#backlogs }
-    this.#runtime = observedRuntime(given, observers)
+    this.#runtime = observedRuntime(given, { metrics: this.#metrics, faults: this.#faults })
     this.#guard = new AddressGuard(configuration.network)
     this.#pipeline = new Pipeline({
       destinations: configuration.destinations,
@@ -377,7 +374,6 @@ export class Service implements AsyncDisposable {
     await Promise.allSettled(this.#accepting)
     disconnecting.cancel()
     this.#faults.close()
-    this.#backlogs.close()
     this.#log.close()
   }
 }

@@ -1,5 +1,5 @@
 import type { DestinationState, EndpointState, SourcesState } from '../admin-api/index.ts'
-import type { DeliveryStore, EndpointFaults } from '../delivery/index.ts'
+import type { DeliveryStore, DestinationFaults } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 import type { Configuration } from './configuration/index.ts'
 import type { ServiceAddress } from './service-options.ts'
@@ -9,7 +9,7 @@ interface DestinationKnowledge {
   readonly breakers: {
     endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'>
   }
-  readonly faults: Pick<EndpointFaults, 'of'>
+  readonly faults: Pick<DestinationFaults, 'of'>
 }
 
 /** Collects the state and the delivery counts of each destination. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hiddenEndpoint } from '../../src/model/index.ts'
-import { EndpointFaults } from '../../src/delivery/index.ts'
+import { DestinationFaults } from '../../src/delivery/index.ts'
 import type { RequestRecord } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
@@ -11,12 +11,13 @@ const begins =
   'webhooks to an endpoint are failing and are not retried; correct the endpoint or its URL, then run ' +
   '`evroute deliveries retry --state failed --destination <id>`'
 const ends = 'webhooks to an endpoint no longer fail this way'
+const lasted = 'webhooks to an endpoint failed and were not retried'
 const minuteMs = 60_000
 
 function createFaults() {
   const clock = new ManualClock(startMs)
   const { runtime, warnings, infos } = recordingRuntime(clock)
-  const faults = new EndpointFaults(runtime)
+  const faults = new DestinationFaults(runtime)
   const crm = { id: 'crm', endpoints: [{ url, headers: {} }] }
   faults.configure([crm])
   const ended = (outcome: RequestRecord['outcome'], error: string | null = null): void =>
@@ -100,7 +101,7 @@ describe('the faults of endpoints', () => {
     faults.configure([{ id: 'mail', endpoints: [] }, crm])
     expect(faults.of('crm', url)).toHaveLength(1)
     faults.configure([{ ...crm, endpoints: [] }])
-    expect(infos).toMatchObject([{ message: ends, failures: 1 }])
+    expect(infos).toMatchObject([{ message: lasted, failures: 1 }])
     ended('final', 'status_404')
     expect(faults.of('crm', url)).toEqual([])
   })
@@ -119,14 +120,47 @@ describe('the faults of endpoints', () => {
     ended('final', 'status_404')
     faults.close()
     faults.close()
-    expect(infos).toEqual([
-      {
-        message: 'webhooks to an endpoint failed and were not retried',
-        ...shown,
-        reason: 'status_404',
-        failures: 2,
-      },
-    ])
+    expect(infos).toEqual([{ message: lasted, ...shown, reason: 'status_404', failures: 2 }])
     expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('end in time after the clock was set back', async () => {
+    const { clock, infos, faults, ended } = createFaults()
+    ended('final', 'status_404')
+    clock.jump(-24 * 60 * minuteMs)
+    await clock.advance(6 * minuteMs)
+    expect(infos).toMatchObject([{ message: ends, failures: 1 }])
+    expect(faults.of('crm', url)).toEqual([])
+  })
+})
+
+describe('a full backlog', () => {
+  const refuse = (faults: DestinationFaults, deliveries: number, destinationId = 'crm'): void =>
+    faults.noteFull({ destinationId, reason: 'backlog_full', deliveries })
+
+  test('is reported once, and again with its count after a minute without a refused delivery', async () => {
+    const { clock, warnings, infos, faults } = createFaults()
+    for (let second = 0; second < 90; second++) {
+      refuse(faults, 2)
+      await clock.advance(1_000)
+    }
+    expect(warnings).toMatchObject([{ destinationId: 'crm' }])
+    expect(warnings[0]?.message).toMatch(/^the backlog of a destination is full/)
+    expect(infos).toEqual([])
+    await clock.advance(2 * minuteMs)
+    const message = 'a destination has room for new deliveries again'
+    expect(infos).toEqual([{ message, destinationId: 'crm', failed: 180 }])
+    refuse(faults, 1)
+    expect(warnings).toHaveLength(2)
+  })
+
+  test('is no fault of an endpoint, and is reported with its count when the service closes', () => {
+    const { infos, faults } = createFaults()
+    refuse(faults, 3)
+    refuse(faults, 1, 'unknown')
+    expect(faults.of('crm', url)).toEqual([])
+    faults.close()
+    const message = 'deliveries failed because the backlog of a destination was full'
+    expect(infos).toEqual([{ message, destinationId: 'crm', failed: 3 }])
   })
 })
