@@ -42,20 +42,15 @@ const everyMs = 60_000
  * up for it.
  */
 export class Retention {
-  readonly #store: Pick<DeliveryLog, 'purge'>
+  readonly #options: RetentionOptions
   #policy: RetentionPolicy
-  readonly #runtime: Runtime
-  readonly #rowsAtOnce: number
   #timer: Timer | undefined
   #run: Promise<void> | undefined
   #stopped = false
 
   constructor(options: RetentionOptions) {
-    const { store, policy = defaultRetention, runtime, rowsAtOnce = 200 } = options
-    this.#rowsAtOnce = rowsAtOnce
-    this.#store = store
-    this.#policy = policy
-    this.#runtime = runtime
+    this.#options = options
+    this.#policy = options.policy ?? defaultRetention
   }
 
   get policy(): RetentionPolicy {
@@ -75,7 +70,8 @@ export class Retention {
     if (this.#stopped) return
     this.#timer = undefined
     this.#run = this.#purge().then(() => {
-      if (!this.#stopped) this.#timer = this.#runtime.clock.schedule(everyMs, () => this.start())
+      if (this.#stopped) return
+      this.#timer = this.#options.runtime.clock.schedule(everyMs, () => this.start())
     })
   }
 
@@ -87,13 +83,14 @@ export class Retention {
   }
 
   async #purge(): Promise<void> {
-    const { clock, log, observer } = this.#runtime
+    const { store, runtime } = this.#options
+    const { clock, log, observer } = runtime
     const nowMs = clock.nowMs()
     const release = clock.hold()
     const counts = new Map<string, GivenUpDeliveries>()
     try {
       for (let rows = 1; rows > 0 && !this.#stopped;) {
-        const result = await this.#store.purge(this.#request(nowMs))
+        const result = await store.purge(this.#request(nowMs))
         for (const expired of result.expired) {
           const key = `${expired.reason} ${expired.destinationId}`
           const deliveries = (counts.get(key)?.deliveries ?? 0) + expired.deliveries
@@ -119,7 +116,7 @@ export class Retention {
       failedBeforeMs: nowMs - failedMs,
       abandonedBeforeMs: nowMs - untriedMs,
       messageIdsBeforeMs: nowMs - messageIdsMs,
-      rowsMax: this.#rowsAtOnce,
+      rowsMax: this.#options.rowsAtOnce ?? 200,
     }
   }
 
@@ -127,7 +124,7 @@ export class Retention {
   #tell(counts: readonly GivenUpDeliveries[]): void {
     for (const { reason, destinationId: destination, deliveries } of counts) {
       const fields = { reason, destination, deliveries }
-      this.#runtime.log.warn(
+      this.#options.runtime.log.warn(
         'deliveries expired while they were waiting; send them again with ' +
           '`evroute deliveries retry --state expired --destination <id>`',
         fields,

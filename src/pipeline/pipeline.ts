@@ -12,19 +12,12 @@ import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
-import type { SenderThreads } from '../webhook/index.ts'
 import type { AddingBytes } from './adding-bytes.ts'
 import { ProcessShares, type SendingHindrance } from './process-shares.ts'
-import {
-  Targets,
-  type ConnectionListener,
-  type Sending,
-  type SendingDestination,
-  type TraceRequest,
-} from './targets.ts'
+import { Targets, type Sending, type SendingDestination, type TargetsOptions } from './targets.ts'
 
 /** The settings of a {@link Pipeline}: only a store, destinations and a runtime are required. */
-export interface PipelineOptions {
+export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
   readonly destinations: readonly SendingDestination[]
   readonly runtime: Runtime
   /** The pipeline closes it. */
@@ -41,21 +34,12 @@ export interface PipelineOptions {
   readonly processes?: DeliveringProcesses | undefined
   /** Whether to send deliveries, or leave them to other processes; true by default. */
   readonly delivers?: boolean
-  /** How long to retry a delivery after its first attempt; 4 h by default. */
-  readonly retryWindowMs?: number
-  /** How long an endpoint may take to answer: at most 5 s, which is the default. */
-  readonly deadlineMs?: number
   /** Decides which addresses may be connected to; by default, all may. */
   readonly guard?: AddressGuard
   /** How long the store keeps settled deliveries; `defaultRetention` by default. */
   readonly retention?: RetentionPolicy
   /** Whether this pipeline purges the store; true by default. */
   readonly purges?: boolean
-  readonly connection?: ConnectionListener
-  /** Sends requests with a trace context; by default, they have none. */
-  readonly trace?: TraceRequest | undefined
-  /** The threads that send webhooks, which the pipeline closes; this thread by default. */
-  readonly senderThreads?: SenderThreads | undefined
   /** Counts the bytes of webhooks that wait for the store. */
   readonly adding?: AddingBytes
   /** Waits while the store is temporarily unusable. By default, an outage ends all work. */
@@ -82,18 +66,15 @@ const sharedRowsAtOnce = 2_000
 /** Takes calls from their acceptance to answered webhooks, in this process. */
 export class Pipeline {
   readonly #options: PipelineOptions
-  readonly #store: DeliveryStore
   readonly #targets: Targets
   readonly #dispatcher: Dispatcher
   readonly #shares: ProcessShares | undefined
   readonly #retention: Retention
   #intake: Intake
   #look: Timer | undefined
-  #closed = false
 
   constructor(options: PipelineOptions) {
     this.#options = options
-    this.#store = options.store
     this.#retention = this.#newRetention()
     const shares = this.#newShares(options.processes)
     this.#shares = shares
@@ -101,7 +82,7 @@ export class Pipeline {
     this.#targets = new Targets({ ...options, shareOf })
     const { isStoreOwn = false, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
-      store: this.#store,
+      store: options.store,
       targets: this.#targets.configure(this.#sending(options)).targets,
       runtime: options.runtime,
       dedupeWindowMs: () => this.#retention.policy.messageIdsMs,
@@ -190,7 +171,7 @@ export class Pipeline {
 
   /** Reads the ledger of all deliveries, or of those to one destination. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return this.#store.ledger(request)
+    return this.#options.store.ledger(request)
   }
 
   /**
@@ -205,14 +186,13 @@ export class Pipeline {
 
   /** Stops, then closes the connections and the store. Pending deliveries stay in a persistent store. */
   async close(): Promise<void> {
-    this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
     // Leave only now that no request is in flight, because other processes take over at once.
     await this.#shares?.close()
     await this.#targets.close()
     await this.#options.senderThreads?.close()
-    await this.#store.close()
+    await this.#options.store.close()
   }
 
   get #purges(): boolean {
@@ -249,13 +229,12 @@ export class Pipeline {
   }
 
   #newRetention(): Retention {
-    const { runtime, processes, retention: policy } = this.#options
-    const common = { store: this.#store, policy, runtime }
+    const { store, runtime, processes, retention: policy } = this.#options
+    const common = { store, policy, runtime }
     return new Retention(processes ? { ...common, rowsAtOnce: sharedRowsAtOnce } : common)
   }
 
   #lookAgain(): void {
-    if (this.#closed) return
     this.#look = this.#options.runtime.clock.schedule(lookEveryMs, () => {
       this.#dispatcher.wake()
       this.#lookAgain()

@@ -48,13 +48,17 @@ export type TraceRequest = (
   post: (traceparent: string | undefined) => Promise<RequestOutcome>,
 ) => Promise<RequestOutcome>
 
-/** The settings that {@link Targets} needs for its senders, as in `PipelineOptions`. */
+/** The settings of the senders. */
 export interface TargetsOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>
+  /** How long to retry a delivery after its first attempt; 4 h by default. */
   readonly retryWindowMs?: number | undefined
+  /** How long an endpoint may take to answer: at most 5 s, which is the default. */
   readonly deadlineMs?: number | undefined
   readonly connection?: ConnectionListener | undefined
+  /** Sends requests with a trace context; by default, they have none. */
   readonly trace?: TraceRequest | undefined
+  /** The threads that send webhooks, which the pipeline closes; this thread by default. */
   readonly senderThreads?: SenderThreads | undefined
   /** Returns how much this process may send to each endpoint; by default, everything. */
   readonly shareOf?: ((destination: Destination) => EndpointShare) | undefined
