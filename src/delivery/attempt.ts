@@ -20,7 +20,7 @@ interface AttemptContext {
   /** Sends the delivery through a gate; never rejects. */
   readonly post: (gate: EndpointGate) => Promise<RequestOutcome>
   readonly policy: RetryPolicy
-  /** Called with each request that ends, before the round is settled; not with a first try in the settlement. */
+  /** Called with each request that ends, before the round is settled; not with a first try that a settlement contains. */
   readonly ended: (record: RequestRecord) => void
   /** Called with the settlement: on the first success, or once every request has failed. */
   readonly settled: (settlement: Settlement) => void

@@ -1,7 +1,7 @@
 /** The key of a delivery in a store. */
 export interface DeliveryKey {
   readonly destinationId: string
-  /** Unique among the deliveries of the destination. */
+  /** Unique among the deliveries of the destination. Later deliveries have greater ids. */
   readonly id: number
 }
 

@@ -12,10 +12,7 @@ import type { DeliveryProgress } from './store-port.ts'
 export type LoggedState = 'pending' | 'delivered' | 'failed' | 'expired'
 
 /** A delivery as the log lists it. */
-export interface LoggedDelivery extends DeliveryProgress {
-  readonly destinationId: string
-  /** Unique among the deliveries of the destination. */
-  readonly id: number
+export interface LoggedDelivery extends DeliveryKey, DeliveryProgress {
   readonly sourceId: string
   readonly messageId: string
   readonly type: EventType

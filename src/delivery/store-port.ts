@@ -5,6 +5,7 @@ import type {
   Lane,
   RequestRecord,
 } from '../model/index.ts'
+import type { DeliveryKey } from './delivery-id.ts'
 import type { DeliveryLog } from './log-port.ts'
 
 /** A webhook for one destination. */
@@ -53,10 +54,7 @@ export interface DeliveryProgress {
 }
 
 /** The lease of a delivery. A settlement ends it. */
-export interface Lease {
-  /** Unique among the deliveries of the destination. Later deliveries have greater ids. */
-  readonly id: number
-  readonly destinationId: string
+export interface Lease extends DeliveryKey {
   /** Distinguishes this lease from all others of the delivery. Only engines read it. */
   readonly lease: number
   /** Why the delivery is due. */

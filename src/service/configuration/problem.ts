@@ -48,7 +48,7 @@ export interface ConfigurationProblem {
   readonly path: string
   /** A sentence without its final period: what cannot be used, and what is accepted. */
   readonly message: string
-  /** What to do, as a sentence; undefined if the message says it. */
+  /** What to do, as a sentence, unless the message says it. */
   readonly hint: string | undefined
 }
 
