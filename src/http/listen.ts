@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
-import { systemClock } from '../runtime/index.ts'
+import { silentLog, systemClock, type Log } from '../runtime/index.ts'
 import { boundUnreadAnswers, limitConnections } from './connection-limits.ts'
 import { lingerOver } from './read-body.ts'
 import { answerFaults, requireHost, type AnswerFault } from './request-fault.ts'
@@ -48,6 +48,8 @@ export interface ListenOptions extends Partial<ConnectionLimits> {
   readonly tls?: Pick<TlsFiles, 'current'> | undefined
   /** Makes the answers to faulty requests. Without it, Node answers with a bare status. */
   readonly answerFault?: AnswerFault
+  /** Gets a warning for each connection that cannot be accepted, such as for lack of file descriptors. */
+  readonly log?: Pick<Log, 'warn'>
 }
 
 /** A server that accepts connections. */
@@ -71,18 +73,20 @@ export async function listen(
 ): Promise<Listening> {
   const secured = await serverOf(handler, options)
   const { server, below } = secured
+  const { log = silentLog } = options
   // Ignore unknown `Expect` headers, as HTTP allows. Node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const unanswered = answersOf(server)
   try {
     await new Promise<void>((resolve, reject) => {
-      // Keep the listener: without one, a later failure to accept a connection would end the process.
-      server.on('error', reject)
+      server.once('error', reject)
       server.listen(address.port, address.host, resolve)
     })
   } catch (error) {
     throw listenError(error, address)
   }
+  // Without a listener, a connection that cannot be accepted would end the process.
+  server.on('error', (error) => log.warn('cannot accept a connection', { error: messageOf(error) }))
   const { port } = server.address() as AddressInfo
   const host = address.host.includes(':') ? `[${address.host}]` : address.host
   return {

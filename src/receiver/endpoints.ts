@@ -39,12 +39,8 @@ export async function openEndpoints(
   try {
     for (let index = 0; index < endpoints; index += 1) {
       const port = settings.port === 0 ? 0 : settings.port + index
-      const listening = await listen(handlerOf(index + 1), { host, port }, { tls })
-      ports.push(listening)
-      // Accepting can fail later, for example for lack of file descriptors. Only that connection is lost.
-      listening.server.on('error', ({ message }) =>
-        runtime.log.warn('cannot accept a connection', { error: message }),
-      )
+      const { log } = runtime
+      ports.push(await listen(handlerOf(index + 1), { host, port }, { tls, log }))
     }
   } catch (error) {
     await close()

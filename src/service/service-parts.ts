@@ -59,7 +59,7 @@ export async function listenFor(
 ): Promise<Listening> {
   const tls = paths && (await TlsFiles.open(paths, log))
   try {
-    return await listen(handler, address, { ...portOptions[setting], tls })
+    return await listen(handler, address, { ...portOptions[setting], tls, log })
   } catch (error) {
     if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
     const { code, message } = error

@@ -55,12 +55,18 @@ describe('listen', () => {
     expect(await (await fetch(url)).text()).toBe('here')
   })
 
-  test('keeps running if connections cannot be accepted', async () => {
-    const { server, url } = await start((_request, response) => response.end('here'))
+  test('keeps running and warns if connections cannot be accepted', async () => {
+    const warnings: unknown[] = []
+    const log = { warn: (...warning: unknown[]) => void warnings.push(warning) }
+    const listening = await listen((_request, response) => response.end('here'), local, { log })
+    onTestFinished(() => listening.close(0))
+    const { server, url } = listening
     // Node emits this event for each failed `accept`.
     const error = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' })
     for (let failures = 0; failures < 3; failures++) server.emit('error', error)
     expect(await (await fetch(url)).text()).toBe('here')
+    const warning = ['cannot accept a connection', { error: 'accept EMFILE' }]
+    expect(warnings).toEqual([warning, warning, warning])
   })
 
   test('puts brackets around an IPv6 address', async () => {
