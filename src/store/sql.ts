@@ -26,6 +26,8 @@ export interface Dialect {
    * while its planner has no statistics for a new table.
    */
   readonly isOneOf: (column: string, select: Sql) => Sql
+  /** Returns the condition that a delivery is about a user, in a form that finds it in the index of users. */
+  readonly isOfUser: (userId: string) => Sql
   /**
    * Returns the key of a text that may be too long for an index: a digest in PostgreSQL, the text itself in
    * SQLite.

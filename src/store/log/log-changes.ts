@@ -68,17 +68,17 @@ export function destinationsOf(destinationId: string | undefined): Sql {
 }
 
 /** Writes a filter as SQL conditions that each begin with `AND`. `state` is the column with the state. */
-export function conditionsOf(filter: DeliveryFilter, state = 'state'): Sql {
+export function conditionsOf(filter: DeliveryFilter, { isOfUser }: Dialect, state = 'state'): Sql {
   const { destinationId, messageId, userId, id, sinceMs, untilMs, states, types } = filter
   const conditions: Sql[] = []
   if (id !== undefined) conditions.push(sql`AND id = ${id}`)
   for (const [column, text] of Object.entries({
     destination_id: destinationId,
     message_id: messageId,
-    user_id: userId,
   })) {
     if (text !== undefined) conditions.push(sql`AND ${raw(column)} = ${toStored(text)}`)
   }
+  if (userId !== undefined) conditions.push(sql`AND ${isOfUser(toStored(userId))}`)
   if (sinceMs !== undefined) conditions.push(sql`AND accepted_at >= ${sinceMs}`)
   if (untilMs !== undefined) conditions.push(sql`AND accepted_at < ${untilMs}`)
   for (const [column, names] of [
@@ -174,7 +174,7 @@ function findIn(
   { dialect, isUnleased }: LogEngine,
   { filter: { destinationId, ...filter } = {}, nowMs, limit, lock }: Search,
 ): Script<readonly FoundRow[]> {
-  const wanted = sql`${condition} AND ${isUnleased(nowMs)} ${conditionsOf(filter)}`
+  const wanted = sql`${condition} AND ${isUnleased(nowMs)} ${conditionsOf(filter, dialect)}`
   const columns = raw('delivery.destination_id, delivery.id, delivery.state, delivery.expires_at')
   const some = sql`LIMIT ${limit}`
   if (isOfAll) {

@@ -32,7 +32,6 @@ import { countChanges, countRows, inState, ledgerOf, ledgerSums, purgedSums } fr
 import type { Database } from './database.ts'
 import { dialect } from './dialect.ts'
 import type { RequestPartitions } from './request-partitions.ts'
-import { isOfUser } from './tables.ts'
 
 /** Reads the ledger and counts the rows in one statement, which sees one snapshot. */
 const auditSql = `
@@ -233,13 +232,13 @@ export function listQuery({ filter, limit, beforeId = Number.MAX_SAFE_INTEGER }:
         SELECT listed.* FROM (${destinationsOf(destinationId)}) destination CROSS JOIN LATERAL (
           SELECT ${columns} FROM evroute_deliveries delivery
           WHERE delivery.destination_id = destination.destination_id
-            AND delivery.id < ${beforeId} ${conditionsOf(others)}
+            AND delivery.id < ${beforeId} ${conditionsOf(others, dialect)}
           ORDER BY delivery.id DESC LIMIT ${limit}) listed
         ORDER BY listed.id DESC LIMIT ${limit}`
       : sql`
         SELECT delivery.* FROM (SELECT ${columns} FROM evroute_deliveries delivery
           WHERE ${lookedUp} AND id < ${beforeId} ORDER BY id DESC OFFSET 0) delivery
-        WHERE true ${conditionsOf(filter)} ORDER BY id DESC LIMIT ${limit}`
+        WHERE true ${conditionsOf(filter, dialect)} ORDER BY id DESC LIMIT ${limit}`
   const bodyStart = raw(bodyStartFrom('evroute_messages', 'listed.body_id'))
   return sql`SELECT listed.*, ${bodyStart} FROM (${page}) listed ORDER BY id DESC`
 }
@@ -247,5 +246,5 @@ export function listQuery({ filter, limit, beforeId = Number.MAX_SAFE_INTEGER }:
 /** Returns the condition that finds rows by messageId or user in an index; undefined for other filters. */
 function lookedUpBy({ messageId, userId }: DeliveryFilter): Sql | undefined {
   if (messageId !== undefined) return sql`message_id = ${toStored(messageId)}`
-  return userId === undefined ? undefined : isOfUser(toStored(userId))
+  return userId === undefined ? undefined : dialect.isOfUser(toStored(userId))
 }

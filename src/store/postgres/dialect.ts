@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { raw, run, sql, type Dialect, type Script } from '../sql.ts'
+import { isOfUser } from './tables.ts'
 
 /**
  * Begins every statement that adds events, or looks up suppressed users before its transaction adds events. Locks
@@ -21,6 +22,7 @@ export const dialect: Dialect = Object.freeze({
   deliveriesOfEach: (columns, condition, end = raw('OFFSET 0')) => sql`CROSS JOIN LATERAL (
     SELECT ${raw(columns)} FROM evroute_deliveries delivery WHERE ${condition} ${end}) delivery`,
   isOneOf: (column, select) => sql`${raw(column)} = ANY (ARRAY(${select}))`,
+  isOfUser,
   keyOf: keyDigest,
   key: (expression) => sql`decode(${expression}, 'hex')`,
   gate: raw(holdGate),

@@ -13,6 +13,7 @@ export const dialect: Dialect = Object.freeze({
   deliveriesOfEach: (_columns, condition) =>
     sql`CROSS JOIN evroute_deliveries delivery ON ${condition}`,
   isOneOf: (column, select) => sql`${raw(column)} IN (${select})`,
+  isOfUser: (userId) => sql`user_id = ${userId}`,
   keyOf: (text) => text,
   key: (expression) => expression,
   gate: raw('gate AS (SELECT 1)'),

@@ -15,6 +15,7 @@ import {
 import { conditionsOf } from '../log/log-changes.ts'
 import { raw, sql } from '../sql.ts'
 import type { SqlValue } from './database.ts'
+import { dialect } from './dialect.ts'
 import type { Statements } from './statements.ts'
 import type { LogParts } from './store-parts.ts'
 import { bucketShift } from './tables.ts'
@@ -59,7 +60,7 @@ export async function listDeliveries(
   statements: Statements,
 ): Promise<readonly LoggedDelivery[]> {
   // The plus keeps SQLite from using an index on states and then sorting.
-  const conditions = conditionsOf(filter, '+state')
+  const conditions = conditionsOf(filter, dialect, '+state')
   const filtered = conditions.sql.replaceAll(/\$\d+/g, '?')
   const values = conditions.values as readonly SqlValue[]
   const rare = rareStates(filter, statements)

@@ -253,6 +253,21 @@ test.each(analysed)(
   },
 )
 
+test('a manual retry of a user or a messageId reads no other failed deliveries', async () => {
+  const client = await filled('never')
+  await client.query(`
+    INSERT INTO evroute_counts (destination_id, slot) VALUES ('crm', 0), ('down', 0);
+    UPDATE evroute_deliveries SET state = 'failed', reason = 'status_500', settled_at = ${nowMs};
+    ANALYZE`)
+  for (const filter of [{ userId: 'u_7' }, { messageId: 'm_7' }]) {
+    const steps: PlanStep[] = []
+    for (const query of queriesOf(retry(logEngine, { nowMs, filter, limit: 10 }))) {
+      steps.push(...(await readsOf(client, query)))
+    }
+    expect(rowsRead(steps)).toBeLessThanOrEqual(6)
+  }
+})
+
 test('a small batch gets a generic plan, and a large one a custom plan', async () => {
   const database = new Database(await databases.newUrl(), {
     connectionsMax: 1,
