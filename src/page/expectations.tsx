@@ -28,7 +28,7 @@ function ExpectationsPanel(): JSX.Element {
   return (
     <form onSubmit={add}>
       <Shown reading={reading}>
-        {({ expectations }) => <Standing expectations={expectations} />}
+        {({ expectations }) => <ExpectationList expectations={expectations} />}
       </Shown>
       <Field
         label="Expect from now on"
@@ -48,7 +48,7 @@ const stateTexts: Readonly<Record<ShownExpectation['state'], string>> = {
 }
 const stateLooks = { open: 'warning', met: 'good', unmet: 'bad' } as const
 
-function Standing({
+function ExpectationList({
   expectations,
 }: {
   readonly expectations: readonly ShownExpectation[]

@@ -29,8 +29,8 @@ export function thrownError(error: unknown): ThrownError {
   const cause = error.cause === undefined ? {} : { cause: thrownError(error.cause) }
   if (error instanceof EvrouteError) {
     const { code, hint } = error
-    const standing = error instanceof StoreUnusableError ? { isTemporary: error.isTemporary } : {}
-    return { message, ...cause, ours: { code, hint, ...standing } }
+    const temporary = error instanceof StoreUnusableError ? { isTemporary: error.isTemporary } : {}
+    return { message, ...cause, ours: { code, hint, ...temporary } }
   }
   const code = systemCode(error)
   return { message, ...cause, stack: error.stack, ...(code === undefined ? {} : { code }) }

@@ -107,7 +107,7 @@ describe('the log of actions', () => {
 
   test('has a line for an action that failed halfway', async () => {
     const remove = () => Promise.reject(new Error('not a real failure'))
-    const notAsked = () => Promise.reject(new Error('Nobody asks this here'))
+    const notAsked = () => Promise.reject(new Error('Not expected in this test'))
     const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove }
     const { url, infos } = await startAdmin({ options: { audiences } })
     await ask(`${url}/v1/audiences/vip/remove`, { method: 'POST' })

@@ -11,7 +11,7 @@ const refusal = (code: string, message: unknown = expect.any(String)) => ({
 })
 
 /** The ledger that the store returns. */
-const books = { ...emptyLedger, accepted: 1, routed: 1, deliveries: 1, failed: 1 }
+const ledger = { ...emptyLedger, accepted: 1, routed: 1, deliveries: 1, failed: 1 }
 
 type Row = readonly [
   name: string,
@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
     'the scheme in small letters',
     '/v1/ledger',
     { headers: { authorization: `bearer  ${token}` } },
-    { status: 200, body: { v: 1, kind: 'ledger', ...books } },
+    { status: 200, body: { v: 1, kind: 'ledger', ...ledger } },
   ],
   ['a slash at the end', '/v1/ledger/', {}, { status: 200 }],
   ['HEAD', '/v1/ledger', { method: 'HEAD' }, { status: 200 }],

@@ -163,7 +163,7 @@ test("the page's files need no session, allow no other scripts, and are read-onl
 test('GET /v1/overview reports the last hour, delivery latency and current problems', async () => {
   const clock = new ManualClock(nowMs)
   const url = 'https://hooks.example.com/secret/path'
-  const ledger = { deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 }
+  const deliveryCounts = { deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 }
   const fault = { reason: 'status_404', failures: 3, sinceMs: nowMs, lastMs: nowMs }
   const endpoint = {
     url,
@@ -177,7 +177,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
     enabled: true,
     sourceIds: ['website'],
     endpoints: [endpoint],
-    ledger,
+    ledger: deliveryCounts,
   }
   const off = { ...destination, id: 'mail', enabled: false, endpoints: [] }
   const { url: admin, metrics } = await startAdmin({
@@ -196,12 +196,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
   metrics.settled({ ...settled, state: 'failed', acceptedAtMs: nowMs, reason: 'status_404' })
   metrics.gaveUp({ destinationId: 'crm', reason: 'backlog_full', deliveries: 2 })
   const { body } = await ask(`${admin}/v1/overview`)
-  const {
-    minutes,
-    problems,
-    latency,
-    ledger: books,
-  } = body as {
+  const { minutes, problems, latency, ledger } = body as {
     minutes: object[]
     problems: { text: string; destination: string | null; moment: object | null }[]
     latency: object
@@ -213,7 +208,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
     { accepted: 0, delivered: 0, failed: 3 },
   ])
   expect(latency).toEqual({ deliveries: 1, p50: 40, p99: 40 })
-  expect(books).toMatchObject({ deliveries: 0 })
+  expect(ledger).toMatchObject({ deliveries: 0 })
   const down =
     /^https:\/\/hooks\.example\.com\/…#\w+ is down: connection refused \(ECONNREFUSED\)\. Its deliveries wait\.$/
   expect(problems.map(({ destination: about, text, moment }) => [about, text, moment])).toEqual([

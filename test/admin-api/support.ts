@@ -27,7 +27,7 @@ export interface AdminSettings {
   readonly limits?: Partial<ConnectionLimits>
 }
 
-const notAsked = () => Promise.reject(new Error('Nobody asks this here'))
+const notAsked = () => Promise.reject(new Error('Not expected in this test'))
 /** Audiences and regulations that must not be called. */
 const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove: notAsked }
 const regulations = { list: notAsked, find: notAsked, create: notAsked }

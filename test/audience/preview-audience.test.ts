@@ -62,14 +62,14 @@ describe('the preview of a sync', () => {
     await doSync(first)
     await deliver(store)
     const members = await membersOf(store.audiences, revenue.key)
-    const told = await preview(second)
+    const previewed = await preview(second)
     expect(await membersOf(store.audiences, revenue.key)).toEqual(members)
     expect(await deliver(store)).toEqual([])
 
     const done = await doSync(second)
-    expect(told.changes).toEqual(done.changes)
-    expect(told.outcome).toEqual(done.outcome)
-    expect(told.outcome).toMatchObject({
+    expect(previewed.changes).toEqual(done.changes)
+    expect(previewed.outcome).toEqual(done.outcome)
+    expect(previewed.outcome).toMatchObject({
       kind: 'synced',
       counts: { entered: 1, changed: 1, left: 1, unchanged: 1_201 },
     })

@@ -50,7 +50,7 @@ export const revenue: NewAudience = {
 }
 
 /** A runtime whose clock stands still, with ids that are unique across the tests. */
-export function standingRuntime(): Runtime {
+export function frozenClockRuntime(): Runtime {
   let ids = 0
   return createRuntime({ clock: new ManualClock(nowMs), newId: () => `id-${++ids}` })
 }
@@ -95,7 +95,7 @@ export function syncOptions(
     listener: listening().listener,
     hasRoom: () => Promise.resolve(true),
     dedupeWindowMs: 60_000,
-    runtime: standingRuntime(),
+    runtime: frozenClockRuntime(),
     signal: new AbortController().signal,
     ...options,
   }

@@ -44,9 +44,9 @@ describe.each(ends)('%s', (reason, code) => {
   const deletion = ['--regulation', 'DELETE_ONLY']
 
   test.each([
-    { argv: ['delete', ...deletion], expected: 130, told: /some users are in none of them/ },
-    { argv: ['delete', '--dry-run', ...deletion], expected: code, told: /^/ },
-  ])('ends $argv, which reads its input, without an error', async ({ argv, expected, told }) => {
+    { argv: ['delete', ...deletion], expected: 130, message: /some users are in none of them/ },
+    { argv: ['delete', '--dry-run', ...deletion], expected: code, message: /^/ },
+  ])('ends $argv, which reads its input, without an error', async ({ argv, expected, message }) => {
     const { read, stdin } = endlessInput()
     const file = ['--file', '-', '--config', await configuration()]
     const command = start([...argv, ...file], { stdin })
@@ -54,7 +54,7 @@ describe.each(ends)('%s', (reason, code) => {
     command.stop(reason)
     const ended = await command.ended
     expect(ended.stderr).not.toMatch(/bug|evroute:/)
-    expect(ended.stderr).toMatch(told)
+    expect(ended.stderr).toMatch(message)
     expect(ended.code).toBe(expected)
   })
 

@@ -10,19 +10,19 @@ test('the error of a secret names its flag', async () => {
   const folder = await temporaryFolder()
   const file = join(folder, 'empty')
   await writeFile(file, '\n')
-  const told = async (argv: readonly string[]) => {
+  const refusal = async (argv: readonly string[]) => {
     const { code, stderr } = await run(argv)
     return [code, stderr]
   }
-  expect(await told([...asking, `@${file}`])).toEqual([
+  expect(await refusal([...asking, `@${file}`])).toEqual([
     2,
     `evroute: Cannot read --token from the file ${file}: it is empty. Check the file or variable that it comes from.\n`,
   ])
-  expect(await told(['sign', '--secret', `@${folder}`])).toEqual([
+  expect(await refusal(['sign', '--secret', `@${folder}`])).toEqual([
     7,
     `evroute: Cannot read --secret from the file ${folder}: it is a folder. If the value itself begins with @, put it in a variable and pass env:NAME.\n`,
   ])
-  expect(await told([...asking, 'env:NOWHERE'])).toEqual([
+  expect(await refusal([...asking, 'env:NOWHERE'])).toEqual([
     2,
     'evroute: Cannot read --token from the environment variable NOWHERE: it is not set. Set the variable, or pass the value itself or @file.\n',
   ])

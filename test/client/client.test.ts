@@ -268,20 +268,20 @@ describe('Client events', () => {
       count === 1 ? unavailable : { kind: 'accepted', rejected },
     )
     const { client, clock } = clientOver(transport)
-    const told: unknown[] = []
+    const emitted: unknown[] = []
     const retries: BatchRetry[] = []
-    const listener = (): void => void told.push('removed')
+    const listener = (): void => void emitted.push('removed')
     client
       .on('delivered', listener)
       .off('delivered', listener)
-      .on('delivered', (call) => told.push(call))
-      .on('failed', (call) => told.push(call))
+      .on('delivered', (call) => emitted.push(call))
+      .on('failed', (call) => emitted.push(call))
       .on('retry', (retry) => retries.push(retry))
     record(client, 2)
     const flush = client.flush()
     await clock.advance(1_000)
     await flush
-    expect(told).toEqual([
+    expect(emitted).toEqual([
       { status: 'delivered', messageId: 'm-1', type: 'track' },
       {
         status: 'failed',

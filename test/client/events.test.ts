@@ -6,26 +6,26 @@ const delivered = { status: 'delivered', messageId: 'm-1', type: 'track' } as co
 
 test('ClientEvents calls listeners in order until they are removed', () => {
   const events = new ClientEvents(silentLog)
-  const told: string[] = []
-  const first = (): void => void told.push('first')
+  const emitted: string[] = []
+  const first = (): void => void emitted.push('first')
   events.on('delivered', first)
-  events.on('delivered', ({ messageId }) => told.push(messageId))
+  events.on('delivered', ({ messageId }) => emitted.push(messageId))
   events.emit('delivered', delivered)
   events.off('delivered', first)
   events.emit('delivered', delivered)
   expect([events.has('delivered'), events.has('failed')]).toEqual([true, false])
-  expect(told).toEqual(['first', 'm-1', 'm-1'])
+  expect(emitted).toEqual(['first', 'm-1', 'm-1'])
 })
 
 test('ClientEvents logs an error of a listener and continues', () => {
   const lines: string[] = []
   const events = new ClientEvents(lineLog((line) => lines.push(line)))
-  const told: string[] = []
+  const emitted: string[] = []
   events.on('delivered', () => {
     throw new Error('out of order')
   })
-  events.on('delivered', ({ messageId }) => told.push(messageId))
+  events.on('delivered', ({ messageId }) => emitted.push(messageId))
   events.emit('delivered', delivered)
-  expect(told).toEqual(['m-1'])
+  expect(emitted).toEqual(['m-1'])
   expect(lines).toEqual(['warn a listener threw event=delivered error="out of order"\n'])
 })

@@ -21,9 +21,9 @@ export function eraseSuite(tested: RegulationsUnderTest): void {
   })
 }
 
-const nobody = { userId: null, body: '' }
+const erased = { userId: null, body: '' }
 const failed = {
-  ...nobody,
+  ...erased,
   state: 'failed',
   reason: 'erased',
   settledAtMs: nowMs + 5,
@@ -71,7 +71,7 @@ function settled(tested: RegulationsUnderTest): void {
     const before = await tested.store.ledger()
     const id = await tested.create('DELETE_INTERNAL', ['u_1'])
     expect(await tested.erase(id, { atMs: nowMs + 5 })).toBe('nothing')
-    const common = { ...nobody, settledAtMs: nowMs, requests: [{ excerpt: '', status: 503 }] }
+    const common = { ...erased, settledAtMs: nowMs, requests: [{ excerpt: '', status: 503 }] }
     expect(await tested.stories()).toMatchObject([
       { ...common, state: 'delivered', reason: null },
       { ...common, state: 'failed', reason: 'erased' },
@@ -150,7 +150,7 @@ function fields(tested: RegulationsUnderTest): void {
     ])
     await tested.erase(await tested.create('DELETE_INTERNAL', ['u_1']))
     const [first, second, third] = await tested.stories()
-    expect([first, second]).toMatchObject([nobody, nobody])
+    expect([first, second]).toMatchObject([erased, erased])
     expect(third).toMatchObject({ userId: 'u_3', state: 'pending' })
   })
 

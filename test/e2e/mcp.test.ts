@@ -100,8 +100,8 @@ describe('an agent', () => {
     'cannot sign with %s, because it could guess the contents',
     async (secret) => {
       const client = await agent()
-      const told = await refusal(client, 'explain_calls', { calls: [track], secret })
-      expect(told).toContain(
+      const message = await refusal(client, 'explain_calls', { calls: [track], secret })
+      expect(message).toContain(
         'A secret can be text, env:EVROUTE_..., or @ followed by a file below this folder',
       )
     },

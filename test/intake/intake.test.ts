@@ -5,14 +5,14 @@ import type { Destination } from '../../src/model/index.ts'
 import { MemoryStore } from '../support/memory-store.ts'
 import { countSurvivors } from '../support/collect-garbage.ts'
 import { gate } from '../support/gate.ts'
-import { crm, nested, now, nowMs, standingRuntime } from './support.ts'
+import { crm, nested, now, nowMs, frozenClockRuntime } from './support.ts'
 
 const track = { type: 'track', userId: 'user-1', event: 'Order Completed' }
 
 function startIntake(destinations: readonly Destination[] = [crm]) {
   const store = new MemoryStore()
   onTestFinished(() => store.close())
-  const { runtime, logged } = standingRuntime()
+  const { runtime, logged } = frozenClockRuntime()
   const added: (readonly NewEvent[])[] = []
   const intake = new Intake({
     add: async (events) => {
@@ -268,7 +268,7 @@ describe('take', () => {
         return stored.opened.then(() => ['routed'])
       },
       destinations: [crm],
-      runtime: standingRuntime().runtime,
+      runtime: frozenClockRuntime().runtime,
     })
     const takeOne = (): readonly [WeakRef<object>, Promise<readonly IntakeOutcome[]>] => {
       const calls = [{ ...track, messageId: 'm-1', properties: { total: 9.5 } }]

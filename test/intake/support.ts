@@ -26,7 +26,7 @@ export function nested(levels: number, open = '[', close = ']'): unknown {
 }
 
 /** Creates a runtime whose clock stands still, with the ids `id-1`, `id-2` and so on. Records the lines of its log. */
-export function standingRuntime(): {
+export function frozenClockRuntime(): {
   readonly runtime: Runtime
   readonly logged: readonly string[]
 } {

@@ -29,7 +29,7 @@ function startPipeline(
   clock: ManualClock,
   { processes, id, store = new MemoryStore() }: SharedPipeline,
 ) {
-  const told = recordingRuntime(clock)
+  const recording = recordingRuntime(clock)
   const connections: string[] = []
   const destination = checkDestination({
     id: 'crm',
@@ -39,7 +39,7 @@ function startPipeline(
   })
   const pipeline = new Pipeline({
     destinations: [destination],
-    runtime: { ...told.runtime, newId: () => id },
+    runtime: { ...recording.runtime, newId: () => id },
     store,
     processes,
     connection: ({ kind }) => connections.push(kind),
@@ -56,7 +56,7 @@ function startPipeline(
     }))
     await pipeline.intake.accept({ sourceId: 'website', calls: all })
   }
-  return { ...told, pipeline, track, connections }
+  return { ...recording, pipeline, track, connections }
 }
 
 test('two pipelines share the concurrency of an endpoint, and one takes all of it when the other closes', async () => {

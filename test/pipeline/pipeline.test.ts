@@ -37,12 +37,17 @@ function start(
   destinations: readonly Destination[],
   options: Partial<PipelineOptions> = {},
 ): Started {
-  const told = recordingRuntime(new VirtualClock(startMs))
+  const recording = recordingRuntime(new VirtualClock(startMs))
   const ownStore = { store: new MemoryStore(), isStoreOwn: true }
-  const pipeline = new Pipeline({ destinations, runtime: told.runtime, ...ownStore, ...options })
+  const pipeline = new Pipeline({
+    destinations,
+    runtime: recording.runtime,
+    ...ownStore,
+    ...options,
+  })
   onTestFinished(() => pipeline.close())
   return {
-    ...told,
+    ...recording,
     pipeline,
     track: async (count = 1) => {
       const calls = Array.from({ length: count }, (_, index) => ({

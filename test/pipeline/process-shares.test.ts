@@ -29,7 +29,7 @@ class HookedProcesses implements DeliveringProcesses {
   readonly #registry: ProcessRegistry
   before: () => Promise<unknown> = () => Promise.resolve()
   beats = 0
-  readonly told: BreakerNews[] = []
+  readonly news: BreakerNews[] = []
 
   constructor(registry: ProcessRegistry) {
     this.#registry = registry
@@ -46,7 +46,7 @@ class HookedProcesses implements DeliveringProcesses {
   }
 
   tell(news: BreakerNews): void {
-    this.told.push(news)
+    this.news.push(news)
   }
 
   listen(): void {}
@@ -59,9 +59,9 @@ function world() {
   let ids = 0
   const start = async () => {
     const processes = new HookedProcesses(registry)
-    const told = recordingRuntime(clock)
+    const recording = recordingRuntime(clock)
     const failures: unknown[] = []
-    const runtime = { ...told.runtime, newId: () => `p-${++ids}` }
+    const runtime = { ...recording.runtime, newId: () => `p-${++ids}` }
     const state = { changes: 0, destinationIds: ['crm'] as readonly string[] }
     const shares = new ProcessShares({
       looksAfterStore: true,
@@ -76,7 +76,7 @@ function world() {
     shares.start()
     await clock.advance(0)
     const share = (): number => shares.shareOf(crm).concurrency
-    return { ...told, shares, processes, failures, state, share }
+    return { ...recording, shares, processes, failures, state, share }
   }
   return { clock, start }
 }

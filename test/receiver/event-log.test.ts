@@ -102,41 +102,41 @@ test('a failing listener is logged and does not stop the other listeners', async
   const warnings: unknown[] = []
   const warn: Log['warn'] = (_message, fields) => void warnings.push(fields?.['error'])
   const log = logOf(10, { ...silentLog, warn })
-  const told: number[] = []
+  const notified: number[] = []
   log.listen(() => {
     throw new Error('thrown')
   })
   log.listen(() => Promise.reject(new Error('rejected')))
-  log.listen(({ seq }) => told.push(seq))
+  log.listen(({ seq }) => notified.push(seq))
   await log.add(() => request)
-  expect(told).toEqual([1])
+  expect(notified).toEqual([1])
   expect(warnings.toSorted()).toEqual(['rejected', 'thrown'])
 })
 
 test('a listener added twice is called twice, and removed once per call', async () => {
   const log = logOf(10)
-  const told: number[] = []
-  const listener = ({ seq }: { seq: number }): unknown => told.push(seq)
+  const notified: number[] = []
+  const listener = ({ seq }: { seq: number }): unknown => notified.push(seq)
   const endFirst = log.listen(listener)
   log.listen(listener)
   await log.add(() => request)
   endFirst()
   await log.add(() => request)
-  expect(told).toEqual([1, 1, 2])
+  expect(notified).toEqual([1, 1, 2])
 })
 
 test('an event is announced only after all listeners have finished with the previous one', async () => {
   const log = logOf(10)
-  const [slow, told] = [gate(), gate()]
+  const [slow, notified] = [gate(), gate()]
   const steps: string[] = []
   log.listen(async ({ seq }) => {
     steps.push(`begin ${seq}`)
-    told.open()
+    notified.open()
     await slow.opened
     steps.push(`end ${seq}`)
   })
   const adding = [1, 2].map((seq) => log.add(() => request).then(() => steps.push(`added ${seq}`)))
-  await told.opened
+  await notified.opened
   expect(log.counts.received).toBe(1)
   slow.open()
   await Promise.all(adding)
@@ -146,16 +146,16 @@ test('an event is announced only after all listeners have finished with the prev
 test('once all waits are ended, adding an event no longer waits for listeners', async () => {
   const waits = new Waits(new ManualClock(0))
   const log = logOf(10, silentLog, waits)
-  const told: number[] = []
+  const notified: number[] = []
   log.listen(({ seq }) => {
-    told.push(seq)
+    notified.push(seq)
     return new Promise(() => undefined)
   })
   const adding = [log.add(() => request), log.add(() => request)]
   waits.endAll()
   await Promise.all(adding)
   await log.add(() => request)
-  expect(told).toEqual([1, 2, 3])
+  expect(notified).toEqual([1, 2, 3])
 })
 
 test('an event that fails to be created does not block the next one', async () => {

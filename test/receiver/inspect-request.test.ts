@@ -50,11 +50,11 @@ describe('a webhook', () => {
 
   test('is numbered without gaps when 200 arrive at once, and announced in that order', async () => {
     const { receiver, url } = await start()
-    const told: number[] = []
-    receiver.on('event', ({ seq }) => told.push(seq))
+    const notified: number[] = []
+    receiver.on('event', ({ seq }) => notified.push(seq))
     await Promise.all(Array.from({ length: 200 }, () => post(url, trackBody)))
     const all = Array.from({ length: 200 }, (_, index) => index + 1)
-    expect(told).toEqual(all)
+    expect(notified).toEqual(all)
     expect(receiver.events.map(({ seq }) => seq)).toEqual(all)
   })
 

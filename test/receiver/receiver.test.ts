@@ -186,9 +186,9 @@ describe('slow listeners', () => {
 
   test('do not prevent a receiver from closing: senders are answered, events announced', async () => {
     const { receiver, url } = await start()
-    const told: number[] = []
+    const notified: number[] = []
     receiver.on('event', ({ seq }) => {
-      told.push(seq)
+      notified.push(seq)
       return new Promise(() => undefined)
     })
     const received = nextEvent(receiver)
@@ -197,7 +197,7 @@ describe('slow listeners', () => {
     const closing = receiver.close()
     expect(await first).toMatchObject({ status: 200 })
     await closing
-    expect(told).toEqual([1])
+    expect(notified).toEqual([1])
   })
 
   test('do not prevent it from closing after the sender has disconnected', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { silentObserver } from '../../src/runtime/index.ts'
 
 test('silentObserver ignores every report', () => {
-  const told = (): void => {
+  const reportAll = (): void => {
     silentObserver.request({
       destinationId: 'crm',
       deliveryId: 1,
@@ -34,5 +34,5 @@ test('silentObserver ignores every report', () => {
       error: null,
     })
   }
-  expect(told).not.toThrow()
+  expect(reportAll).not.toThrow()
 })

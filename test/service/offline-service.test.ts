@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { configurationOf, documentFor, secret, type GivenSettings } from './running-service.ts'
 
 /** Records everything that the listener is called with. */
-class Told implements SyncListener {
+class RecordingListener implements SyncListener {
   readonly rows: RejectedRow[] = []
   readonly changes: MembershipChange[] = []
 
@@ -42,7 +42,7 @@ async function open(given: GivenSettings = {}) {
   const start = () => OfflineService.open({ configuration, runtime })
   const service = await start()
   onTestFinished(() => service.close())
-  const listener = new Told()
+  const listener = new RecordingListener()
   const sync = (
     list: string | AsyncIterable<Uint8Array>,
     request: Partial<AudienceSyncRequest> = {},

@@ -26,7 +26,7 @@ function createReadiness(role: ServiceRole = 'all') {
   /** The response after this time. */
   const reasonsAfter = async (durationMs: number): Promise<readonly string[] | undefined> => {
     let reasons: readonly string[] | undefined
-    void readiness.reasons().then((told) => (reasons = told))
+    void readiness.reasons().then((unmet) => (reasons = unmet))
     await clock.advance(durationMs)
     return reasons
   }

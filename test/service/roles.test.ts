@@ -13,16 +13,16 @@ const databases = new PostgresDatabases()
 
 /** A service in this role; closes when the test ends. */
 async function start(role: ServiceRole, document: object) {
-  const told = recordingRuntime(systemClock)
+  const recording = recordingRuntime(systemClock)
   const service = await Service.start({
     configuration: await configurationOf(document, await temporaryFolder()),
-    runtime: told.runtime,
+    runtime: recording.runtime,
     role,
   })
   onTestFinished(() => service.close())
   const { url } = service.address
   return {
-    ...told,
+    ...recording,
     service,
     url,
     track: (messageId: string) =>

@@ -134,8 +134,10 @@ describe('a service', () => {
     expect(state).toMatchObject({ destinations: [{ id: 'crm', endpoints: [closed] }] })
     for (let index = 0; index < 10; index++) await track(`m_${index}`)
     await expect.poll(() => endpoints).toMatchObject([{ state: 'open' }])
-    const told = { destinationId: 'crm', url: hiddenEndpoint(endpoint.url) }
-    expect(warnings).toEqual([{ message: 'an endpoint is down', ...told, error: 'status_503' }])
+    const endpointFields = { destinationId: 'crm', url: hiddenEndpoint(endpoint.url) }
+    expect(warnings).toEqual([
+      { message: 'an endpoint is down', ...endpointFields, error: 'status_503' },
+    ])
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [
         {
@@ -159,7 +161,7 @@ describe('a service', () => {
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [{ endpoints: [closed] }],
     })
-    expect(infos).toContainEqual({ message: 'an endpoint has recovered', ...told })
+    expect(infos).toContainEqual({ message: 'an endpoint has recovered', ...endpointFields })
     const after = await admin('/metrics')
     expect(after.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 0$/m)
   })
@@ -180,10 +182,10 @@ describe('a service', () => {
     expect((await admin('/v1/deliveries?state=failed')).body).toMatchObject({
       deliveries: [failed, failed, failed, failed],
     })
-    const told = warnings.filter(({ message }) =>
+    const backlogWarnings = warnings.filter(({ message }) =>
       message.includes('backlog of a destination is full'),
     )
-    expect(told).toMatchObject([{ destinationId: 'crm' }])
+    expect(backlogWarnings).toMatchObject([{ destinationId: 'crm' }])
     const { body: metrics } = await admin('/metrics')
     const line = 'evroute_deliveries_given_up_total{destination="crm",reason="backlog_full"} 4'
     expect(metrics).toContain(line)

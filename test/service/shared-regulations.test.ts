@@ -138,8 +138,8 @@ test('an offline command leaves the archive to the service that writes to it', a
   await vi.waitUntil(
     async () => {
       await service.clock.advance(watchEveryMs)
-      const told = await service.admin(`/v1/regulations/${outcome.regulation.id}`)
-      return told['finishedAt'] !== null
+      const regulation = await service.admin(`/v1/regulations/${outcome.regulation.id}`)
+      return regulation['finishedAt'] !== null
     },
     { timeout: 20_000 },
   )

@@ -15,9 +15,9 @@ import { afterAll } from 'vitest'
 const existingServer: string | undefined = process.env['EVROUTE_TEST_POSTGRES']
 
 /** PostgreSQL refuses to run as root. If the tests do, the server runs as the user `nobody`. */
-const nobody = { uid: 65_534, gid: 65_534 }
+const unprivileged = { uid: 65_534, gid: 65_534 }
 const isRoot = process.getuid?.() === 0
-const user = isRoot ? nobody : {}
+const user = isRoot ? unprivileged : {}
 
 /**
  * Runs the server until stdin closes, which it also does if the tests are killed, then deletes the
@@ -76,7 +76,7 @@ export class PostgresServer {
     const folder = await mkdtemp(join(tmpdir(), 'evroute-pg-'))
     const programs = await programsFor(folder)
     // The guard runs as `nobody` too, and deletes the whole folder.
-    if (isRoot) await run('chown', ['-R', `${nobody.uid}:${nobody.gid}`, folder])
+    if (isRoot) await run('chown', ['-R', `${unprivileged.uid}:${unprivileged.gid}`, folder])
     const data = join(folder, 'data')
     const initialise = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
     await run(programs.initdb, [...initialise, '--no-sync'], {

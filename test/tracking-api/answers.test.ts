@@ -45,7 +45,7 @@ test('HEAD has the headers of its answer and no body', async () => {
 
 test('a source over its rate is told when to retry', async () => {
   const clock = new ManualClock(0)
-  const { url, webhooks, refused: told } = await startApi({ clock })
+  const { url, webhooks, refused: refusals } = await startApi({ clock })
   const sendCalls = (count: number) => {
     const batch = Array.from({ length: count }, () => ({ ...track, messageId: undefined }))
     return send(url, { headers: basic(slowWriteKey), body: JSON.stringify({ batch }) })
@@ -54,7 +54,7 @@ test('a source over its rate is told when to retry', async () => {
   const reply = await sendCalls(1)
   expect([reply.status, reply.headers['retry-after']]).toEqual([429, '3'])
   expect(reply.json).toEqual(refusal('rate_limited', 'The source exceeds its rate limit'))
-  expect(told).toEqual([{ sourceId: 'slow', code: 'rate_limited' }])
+  expect(refusals).toEqual([{ sourceId: 'slow', code: 'rate_limited' }])
   await clock.advance(2_500)
   expect((await sendCalls(1)).status).toBe(429)
   await clock.advance(1)
@@ -125,7 +125,7 @@ test('nothing of a refused request is stored', async () => {
 })
 
 test('the observer is notified of the outcome of calls and requests', async () => {
-  const { url, counted, rejected, refused: told } = await startApi()
+  const { url, counted, rejected, refused: refusals } = await startApi()
   const post = (document: unknown, headers = known) =>
     send(url, { headers, body: JSON.stringify(document) })
   await post({ batch: [track, track, { ...track, integrations: { All: false } }, 1, 2, {}] })
@@ -152,7 +152,7 @@ test('the observer is notified of the outcome of calls and requests', async () =
   ])
   // The observer gets only the first 20 rejected calls of a request.
   expect(rejected).toHaveLength(3 + 20)
-  expect(told).toEqual([
+  expect(refusals).toEqual([
     { sourceId: 'website', code: 'nothing_valid' },
     { sourceId: 'website', code: 'invalid_batch' },
     { sourceId: null, code: 'unknown_write_key' },

@@ -147,7 +147,7 @@ describe('a preflight request', () => {
   test.each([
     ['true', 'true'],
     [undefined, undefined],
-  ])('for a private network (%s) is answered with %s', async (asked, told) => {
+  ])('for a private network (%s) is answered with %s', async (asked, expected) => {
     const { url } = await startApi()
     const preflight = { origin, 'access-control-request-method': 'POST' }
     const headers = {
@@ -155,6 +155,6 @@ describe('a preflight request', () => {
       ...(asked !== undefined && { 'access-control-request-private-network': asked }),
     }
     const reply = await send(url, { method: 'OPTIONS', path: '/v1/t', headers })
-    expect(reply.headers['access-control-allow-private-network']).toBe(told)
+    expect(reply.headers['access-control-allow-private-network']).toBe(expected)
   })
 })

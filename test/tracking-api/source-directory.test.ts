@@ -4,7 +4,7 @@ import { SourceDirectory } from '../../src/tracking-api/index.ts'
 const directory = new SourceDirectory([
   { id: 'website', writeKeys: ['wk_old', 'wk_new'] },
   { id: 'app', writeKeys: ['wk_äpp'] },
-  { id: 'nobody', writeKeys: [] },
+  { id: 'keyless', writeKeys: [] },
 ])
 
 test.each([

@@ -52,8 +52,8 @@ function isSettled({ processes, memberMs }: ProcessPlace): boolean {
  * leaves.
  */
 function joined(heartbeat: SendHeartbeat): DeliveringProcesses {
-  const told = { tell: () => undefined, listen: () => undefined }
-  return { heartbeat, leave: () => Promise.resolve(), ...told }
+  const news = { tell: () => undefined, listen: () => undefined }
+  return { heartbeat, leave: () => Promise.resolve(), ...news }
 }
 
 async function startDelivering(heartbeat: SendHeartbeat): Promise<() => Promise<void>> {

@@ -28,7 +28,7 @@ const overApi = (url: string, argv: readonly string[], settings: RunSettings = {
   run([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: token }, ...settings })
 
 /** A destination that accepts deliveries. */
-const standing = {
+const enabledDestination = {
   id: 'crm',
   enabled: true,
   sourceIds: ['website'],
@@ -69,7 +69,7 @@ describe('deliveries --api', () => {
     [['deliveries', '--json', '--message', 'm_x', '--since', '2h', '--until', '1h']],
     [['deliveries', '--json', '--since', '99999999d']],
     [['deliveries', '--json', '--until', '99999999d']],
-    [['deliveries', '--user-id', 'nobody']],
+    [['deliveries', '--user-id', 'unknown']],
     [['deliveries', 'show', 'a/b ü?#/2']],
     [['deliveries', 'show', 'a/b ü?#/2', '--json']],
     [['deliveries', 'show', 'm_x', '--json']],
@@ -77,14 +77,14 @@ describe('deliveries --api', () => {
     [['deliveries', '--json', '--reveal']],
     [['deliveries', 'show', 'm_4', '--json']],
     [['deliveries', 'retry', 'm_1']],
-    [['deliveries', 'retry', '--state', 'failed', '--user-id', 'nobody']],
+    [['deliveries', 'retry', '--state', 'failed', '--user-id', 'unknown']],
     [['audit']],
     [['audit', '--json']],
   ])('%j prints the same as for the store', async (argv) => {
     const { url: store } = await storeWith(...samples)
     const log = await openDeliveryLog(store, { write: true })
     onTestFinished(() => log.close())
-    const destinations = () => Promise.resolve([standing])
+    const destinations = () => Promise.resolve([enabledDestination])
     const { url } = await startAdmin({ options: { log, destinations } })
     const expected = await run([...argv, '--store', store])
     expect(expected.code).toBe(0)
@@ -166,7 +166,7 @@ describe('deliveries --api', () => {
   test('retries one, some and all deliveries', async () => {
     const { url, store } = await startAdmin({
       samples: [failed, failed, { ...expired, type: 'page' }, retried, delivered],
-      options: { destinations: () => Promise.resolve([standing]) },
+      options: { destinations: () => Promise.resolve([enabledDestination]) },
     })
     const retry = (...argv: readonly string[]) => overApi(url, ['deliveries', 'retry', ...argv])
     expect(await retry('crm/1')).toMatchObject({
@@ -189,7 +189,7 @@ describe('deliveries --api', () => {
   })
 
   test.each([
-    [[{ ...standing, enabled: false }], 'disabled. To send them, enable it.'],
+    [[{ ...enabledDestination, enabled: false }], 'disabled. To send them, enable it.'],
     [[], 'no longer configured. To send them, add it again.'],
   ])('says if nothing sends the retried deliveries, with %j', async (destinations, text) => {
     const options = { destinations: () => Promise.resolve(destinations) }

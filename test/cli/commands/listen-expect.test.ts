@@ -17,8 +17,8 @@ async function listening(
   settings?: RunSettings,
 ): Promise<{ command: RunningCommand; url: string }> {
   const command = start(['listen', '-p', '0', ...argv], settings)
-  const told = argv.includes('--json') ? command.stdout : command.stderr
-  const [url] = await told.matching(/http:\/\/127\.0\.0\.1:\d+/)
+  const output = argv.includes('--json') ? command.stdout : command.stderr
+  const [url] = await output.matching(/http:\/\/127\.0\.0\.1:\d+/)
   return { command, url }
 }
 

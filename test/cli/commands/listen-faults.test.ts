@@ -180,8 +180,8 @@ describe('listen --scenario', () => {
     // The suggested command demonstrates the scenario.
     const [, tried = ''] = /^ {2}evroute (.*)$/m.exec(text) ?? []
     expect(tried).toBe(`send track --to ${url} --retry-for 4h --clock virtual`)
-    const { code, stderr: told } = await run([...tried.split(' '), '--json'])
-    expect([code, told]).toEqual([0, ''])
+    const { code, stderr: printed } = await run([...tried.split(' '), '--json'])
+    expect([code, printed]).toEqual([0, ''])
     command.stop()
     await command.ended
   })

@@ -62,8 +62,8 @@ describe('migrate', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^rows +file\nbodies +6\ndeliveries +6\n/)
     expect(stderr).toMatch(/^18 rows would move: sqlite:.* to the PostgreSQL database/)
-    const told = await migrate(from, to, '--dry-run', '--json')
-    expect(told.records).toMatchObject([
+    const finished = await migrate(from, to, '--dry-run', '--json')
+    expect(finished.records).toMatchObject([
       { outcome: 'planned', moved: false, kinds: { deliveries: 6 } },
     ])
     const store = await openStore(from)
@@ -103,8 +103,8 @@ describe('migrate', () => {
     expect(code).toBe(1)
     expect(stderr).toContain('Different: deliveries: attempts\n')
     expect(stderr).toContain('neither was changed')
-    const told = await migrate(from, to, '--json')
-    expect(told).toMatchObject({
+    const finished = await migrate(from, to, '--json')
+    expect(finished).toMatchObject({
       code: 1,
       records: [{ outcome: 'different', columns: ['deliveries: attempts'] }],
     })

@@ -7,7 +7,7 @@ import { addAndLease } from '../../conformance/store-under-test.ts'
 
 const store = await openStore(process.argv[2] ?? '')
 const nowMs = Date.UTC(2026, 0, 2)
-const roundsToldAt = 20
+const reportedRound = 20
 
 for (let round = 1; ; round++) {
   const events = Array.from({ length: 10 }, (_, index) => ({
@@ -29,7 +29,7 @@ for (let round = 1; ; round++) {
   ]
   await store.settle({ nowMs, settlements, requests: [] })
   for (const { messageId } of byHand) process.stdout.write(`by hand ${messageId}\n`)
-  if (round === roundsToldAt) process.stdout.write('delivering\n')
+  if (round === reportedRound) process.stdout.write('delivering\n')
   await nextTurn()
 }
 

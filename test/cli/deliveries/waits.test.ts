@@ -10,7 +10,10 @@ const [a, b] = ['https://example.com/a', 'https://example.com/b']
 const minute = 60_000
 
 /** A destination whose endpoints are probed at these times. Null means that the endpoint is not down. */
-function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStatus {
+function destinationWith(
+  probeTimesMs: readonly (number | null)[],
+  enabled = true,
+): DestinationStatus {
   const endpoints = probeTimesMs.map((probeAtMs, index) => ({
     url: [a, b][index]!,
     probeAt: probeAtMs === null ? null : formatTimestamp(probeAtMs),
@@ -43,13 +46,18 @@ function parkedAt(untilMs: number, parked: string, ...urls: readonly string[]): 
 
 describe('waitsAt', () => {
   test.each<[string, DeliveryFields, readonly DestinationStatus[] | undefined, unknown]>([
-    ['a delivery that is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
+    [
+      'a delivery that is not due',
+      logged({ dueAtMs: nowMs + 1 }),
+      [destinationWith([nowMs])],
+      undefined,
+    ],
     ['a later retry to another destination', logged({ dueAtMs: nowMs + 1 }), [], removed],
-    ['a settled delivery', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
+    ['a settled delivery', logged({ dueAtMs: null }), [destinationWith([nowMs])], undefined],
     ['a delivery of a store without a service', due, undefined, unknown],
-    ['another destination', due, [{ ...standing([null]), id: 'mail' }], removed],
-    ['a disabled destination', due, [standing([nowMs], false)], disabled],
-    ['an endpoint that answers', due, [standing([null])], inTurn],
+    ['another destination', due, [{ ...destinationWith([null]), id: 'mail' }], removed],
+    ['a disabled destination', due, [destinationWith([nowMs], false)], disabled],
+    ['an endpoint that answers', due, [destinationWith([null])], inTurn],
     [
       'an endpoint with a rate',
       due,
@@ -62,41 +70,41 @@ describe('waitsAt', () => {
       ],
       { ...inTurn, note: 'It is being sent, or is waiting for its turn at 50/s.' },
     ],
-    ['one of two that answers', due, [standing([nowMs + minute, null])], inTurn],
+    ['one of two that answers', due, [destinationWith([nowMs + minute, null])], inTurn],
     [
       'all down',
       due,
-      [standing([nowMs + 2, nowMs + 1])],
+      [destinationWith([nowMs + 2, nowMs + 1])],
       parkedAt(nowMs + 1, `parked: ${a} and ${b} are down, next probe at 10:30:00`, a, b),
     ],
     [
       'a probe that is due',
       due,
-      [standing([nowMs - 1])],
+      [destinationWith([nowMs - 1])],
       parkedAt(nowMs - 1, `parked: ${a} is down, next probe now`, a),
     ],
     [
       'a retry by hand',
       { ...due, lane: 'manual' },
-      [standing([nowMs + minute])],
+      [destinationWith([nowMs + minute])],
       parkedAt(nowMs + minute, `parked: ${a} is down, next probe at 10:31:00`, a),
     ],
     [
       'an endpoint with a permanent hold',
       { ...due, holds: [{ url: b, until: null }] },
-      [standing([nowMs + minute, null])],
+      [destinationWith([nowMs + minute, null])],
       parkedAt(nowMs + minute, `parked: ${a} is down, next probe at 10:31:00`, a),
     ],
     [
       'an endpoint with a hold that ends now',
       { ...due, holds: [{ url: b, until: formatTimestamp(nowMs) }] },
-      [standing([nowMs + minute, null])],
+      [destinationWith([nowMs + minute, null])],
       inTurn,
     ],
     [
       'an endpoint with a hold, the only one',
       { ...due, holds: [{ url: a, until: formatTimestamp(nowMs + 1) }] },
-      [standing([nowMs + minute])],
+      [destinationWith([nowMs + minute])],
       inTurn,
     ],
   ])('says what delays %s', (...[, delivery, destinations, wait]) => {
@@ -105,7 +113,7 @@ describe('waitsAt', () => {
 })
 
 test('an address of a parked delivery is safe to print', () => {
-  const [endpoint] = standing([nowMs]).endpoints
+  const [endpoint] = destinationWith([nowMs]).endpoints
   const destination = { id: 'crm', enabled: true, endpoints: [{ ...endpoint!, url: `${a}\n` }] }
   expect(waitsAt(nowMs, [destination])(due)).toEqual(
     parkedAt(nowMs, `parked: ${a}  is down, next probe now`, `${a}\n`),

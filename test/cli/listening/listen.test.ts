@@ -63,8 +63,8 @@ async function listening(changes: Partial<ListenOptions> = {}): Promise<Listenin
     interrupted: signal,
   }
   const ended = listen({ ...options, ...changes }, io)
-  const told = changes.json === false ? stderr : stdout
-  const [url] = await told.matching(/http:\/\/127\.0\.0\.1:\d+/)
+  const output = changes.json === false ? stderr : stdout
+  const [url] = await output.matching(/http:\/\/127\.0\.0\.1:\d+/)
   return { ended, stdout, url, stop: (reason) => controller.abort(reason) }
 }
 

@@ -6,12 +6,12 @@ import { readSubjects } from '../../../src/cli/regulations/subjects.ts'
 async function readUsers(count: number): Promise<readonly number[]> {
   const userIds = Array.from({ length: count }, (_, index) => String(index))
   const source = { userIds, file: undefined, idColumns: [] }
-  const told: number[] = []
+  const counts: number[] = []
   const batches = await readSubjects(source, {} as Io, {
-    read: (users) => told.push(users),
+    read: (users) => counts.push(users),
     rejected: () => undefined,
   })
-  expect(told.at(-1)).toBe(count)
+  expect(counts.at(-1)).toBe(count)
   return batches.map(({ length }) => length)
 }
 

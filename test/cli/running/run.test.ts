@@ -191,7 +191,7 @@ describe('an expectation of run', () => {
   test.each([
     ['2', 0, '✔ --count 2: expected at least 2, got 2'],
     ['3', 5, '✖ --count 3: expected at least 3, got 2'],
-  ])('is counted with --count %s', async (count, code, told) => {
+  ])('is counted with --count %s', async (count, code, message) => {
     const finished = await runModule(
       ['--count', count, '--timeout', '0s'],
       `${sendSigned}
@@ -199,7 +199,7 @@ describe('an expectation of run', () => {
        await send({ event: 'Paid' })
        await send({ type: 'no type' })`,
     )
-    expect(finished.stderr).toContain(told)
+    expect(finished.stderr).toContain(message)
     expect(finished.code).toBe(code)
   })
 

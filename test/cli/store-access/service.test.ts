@@ -60,7 +60,7 @@ describe('a running service', () => {
     expect(await run(['audience', 'remove', 'first_time_shopper', ...api])).toMatchObject({
       code: 2,
     })
-    expect((await run(['audience', 'show', 'nobody', ...api])).code).toBe(2)
+    expect((await run(['audience', 'show', 'unknown', ...api])).code).toBe(2)
     const { stderr } = await sync('id\nu_1\n', '--id-column', 'x')
     expect(stderr).toMatch(
       /refuses: .*no column "x".* with --id-column \(idColumn in the admin API\)\n$/,
@@ -177,47 +177,51 @@ describe('the answer of a service', () => {
     run([...shoppers, '--api', url, '--token', token], { stdin: 'id\nu_1\n' })
 
   test.each([
-    { status: 409, code: 'sync_running', ends: 7, told: '/ refuses: why' },
-    { status: 409, code: 'audience_taken', ends: 2, told: 'refuses: why' },
-    { status: 401, code: 'unauthorized', ends: 2, told: 'does not accept the token' },
-    { status: 503, code: 'store_unavailable', ends: 7, told: 'See the log of the service' },
+    { status: 409, code: 'sync_running', ends: 7, message: '/ refuses: why' },
+    { status: 409, code: 'audience_taken', ends: 2, message: 'refuses: why' },
+    { status: 401, code: 'unauthorized', ends: 2, message: 'does not accept the token' },
+    { status: 503, code: 'store_unavailable', ends: 7, message: 'See the log of the service' },
   ])(
     'with $status $code before the list is read ends the command with $ends',
-    async ({ status, code, ends, told }) => {
+    async ({ status, code, ends, message }) => {
       const url = await serverThat((_request, response) => {
         response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
         response.end(JSON.stringify({ error: { code, message: 'why' } }))
       })
       const ended = await sync(url)
       expect(ended).toMatchObject({ code: ends, stdout: '' })
-      expect(ended.stderr).toContain(told)
+      expect(ended.stderr).toContain(message)
     },
   )
 
   const errorLine = (code: string) => lines({ kind: 'error', code, message: 'why' })
   test.each([
-    { body: lines({ kind: 'progress', ...counts }), ends: 7, told: 'it ended its answer early' },
-    { body: errorLine('internal_error'), ends: 7, told: 'stopped early: why' },
-    { body: errorLine('invalid_request'), ends: 2, told: 'refuses: why' },
+    { body: lines({ kind: 'progress', ...counts }), ends: 7, message: 'it ended its answer early' },
+    { body: errorLine('internal_error'), ends: 7, message: 'stopped early: why' },
+    { body: errorLine('invalid_request'), ends: 2, message: 'refuses: why' },
     {
       body: lines({ kind: 'hello' }),
       ends: 2,
-      told: 'does not answer as the admin API of this version of evroute',
+      message: 'does not answer as the admin API of this version of evroute',
     },
-    { body: 'hello', ends: 2, told: 'does not answer as the admin API of this version of evroute' },
-  ])('of $body ends the command with $ends', async ({ body, ends, told }) => {
+    {
+      body: 'hello',
+      ends: 2,
+      message: 'does not answer as the admin API of this version of evroute',
+    },
+  ])('of $body ends the command with $ends', async ({ body, ends, message }) => {
     const url = await serverThat((request, response) => {
       request.resume().on('end', () => response.writeHead(200).end(body))
     })
     const ended = await sync(url)
     expect(ended).toMatchObject({ code: ends, stdout: '' })
-    expect(ended.stderr).toContain(told)
+    expect(ended.stderr).toContain(message)
   })
 
   test('in a dry run reports how many members have been compared', async () => {
     const url = await serverThat((request, response) => {
-      const told = [{ kind: 'comparing', members: 200_000 }, last('synced')]
-      request.resume().on('end', () => response.writeHead(200).end(lines(...told)))
+      const updates = [{ kind: 'comparing', members: 200_000 }, last('synced')]
+      request.resume().on('end', () => response.writeHead(200).end(lines(...updates)))
     })
     const compared: number[] = []
     const audiences = remoteAudiences(new ServiceApi({ url, token }, new AbortController().signal))
@@ -251,8 +255,8 @@ describe('the answer of a service', () => {
   test('that a sync ended early or was superseded ends the command with 7', async () => {
     for (const outcome of ['superseded', 'ended']) {
       const url = await serverThat((request, response) => {
-        const told = lines(last(outcome))
-        request.resume().on('end', () => response.writeHead(200).end(told))
+        const answer = lines(last(outcome))
+        request.resume().on('end', () => response.writeHead(200).end(answer))
       })
       const ended = await sync(url)
       expect(ended).toMatchObject({
@@ -267,13 +271,13 @@ describe('the answer of a service', () => {
 describe('a list that is sent to a service', () => {
   /** A service that reads its uploads, and reports how they end. */
   async function reader() {
-    let told: (how: 'whole' | 'cut') => void = () => undefined
-    const end = new Promise<'whole' | 'cut'>((resolve) => (told = resolve))
+    let resolveEnd: (how: 'whole' | 'cut') => void = () => undefined
+    const end = new Promise<'whole' | 'cut'>((resolve) => (resolveEnd = resolve))
     let began = (): void => undefined
     const begun = new Promise<void>((resolve) => (began = resolve))
     const url = await serverThat((request) => {
-      request.on('data', began).on('end', () => told('whole'))
-      request.on('close', () => told('cut')).on('error', () => undefined)
+      request.on('data', began).on('end', () => resolveEnd('whole'))
+      request.on('close', () => resolveEnd('cut')).on('error', () => undefined)
     })
     return { url, end, begun }
   }

@@ -185,13 +185,13 @@ describe('a store that cannot be opened', () => {
   ]
 
   /** The exit code, and the message with its hint. */
-  interface Told {
+  interface ExpectedResult {
     readonly code: number
     readonly message: RegExp
   }
 
   /** A wrong URL, and the message of every command about it. */
-  const wrong: readonly (readonly [string, () => Promise<string>, Told])[] = [
+  const wrong: readonly (readonly [string, () => Promise<string>, ExpectedResult])[] = [
     [
       'a wrong password',
       () => newUrl(`${password}s`),
@@ -247,10 +247,10 @@ describe('a store that cannot be opened', () => {
         ...byConfiguration.map((argv) => [...argv, '--config', path]),
       ]
       for (const argv of commands) {
-        const told = await run(argv)
-        expect(told, argv[0]).toMatchObject({ code })
-        expect(told.stdout + told.stderr, argv[0]).toMatch(message)
-        expect(told.stderr, argv[0]).not.toMatch(/\n\s+at /)
+        const finished = await run(argv)
+        expect(finished, argv[0]).toMatchObject({ code })
+        expect(finished.stdout + finished.stderr, argv[0]).toMatch(message)
+        expect(finished.stderr, argv[0]).not.toMatch(/\n\s+at /)
         expect(await run([...argv, '--json']), argv[0]).toMatchObject({ code })
       }
     },

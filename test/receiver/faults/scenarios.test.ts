@@ -16,7 +16,7 @@ describe('the table of errors in the specification', () => {
       const receiver = new Receiver(settings)
       onTestFinished(() => receiver.close())
       const { urls } = await receiver.start()
-      const told = recordingRuntime(new VirtualClock(startMs))
+      const recording = recordingRuntime(new VirtualClock(startMs))
       const destination = checkDestination({
         id: 'crm',
         sourceIds: ['website'],
@@ -26,7 +26,7 @@ describe('the table of errors in the specification', () => {
         destinations: [destination],
         store: new MemoryStore(),
         isStoreOwn: true,
-        runtime: told.runtime,
+        runtime: recording.runtime,
         // Short only where the test waits for the timeout: a busy machine is slow elsewhere, too.
         ...(expected.error === 'timeout' ? { deadlineMs: shortDeadlineMs } : {}),
       })
@@ -40,14 +40,14 @@ describe('the table of errors in the specification', () => {
       await pipeline.intake.accept({ sourceId: 'website', calls: batch })
       await pipeline.idle()
       const [least, most] = expected.requests
-      for (const { messageId, state } of told.settled) {
+      for (const { messageId, state } of recording.settled) {
         const arrived = receiver.events.filter(({ body }) => body?.['messageId'] === messageId)
         expect({ messageId, state }).toEqual({ messageId, state: expected.state })
         expect(arrived.length).toBeGreaterThanOrEqual(least)
         expect(arrived.length).toBeLessThanOrEqual(most)
       }
-      expect(told.settled).toHaveLength(webhooks)
-      const errors = told.requests.map(({ error }) => error).filter((error) => error !== null)
+      expect(recording.settled).toHaveLength(webhooks)
+      const errors = recording.requests.map(({ error }) => error).filter((error) => error !== null)
       expect(new Set(errors)).toEqual(new Set([expected.error]))
     },
   )

@@ -210,26 +210,26 @@ describe('POST /_evroute/actions', () => {
 
   test('adds an expectation from now on, lists it, and forgets it', async () => {
     const { url, receiver } = await start()
-    const standing = async (): Promise<unknown> =>
+    const expectations = async (): Promise<unknown> =>
       (await request(`${url}/_evroute/expectations`)).body.json()
     await post(url, trackBody)
     const waiting = receiver.judge('type:page', { timeoutMs: Infinity })
     expect(await act(url, 'expect', { expect: 'type:track never' })).toMatchObject({
       body: { id: 2 },
     })
-    expect(await standing()).toMatchObject({
+    expect(await expectations()).toMatchObject({
       expectations: [
         { id: 1, text: 'type:page', state: 'open', account: 'expected at least 1, got 0' },
         { id: 2, text: 'type:track never', state: 'open', account: 'expected none, got 0' },
       ],
     })
     await post(url, trackBody)
-    expect(await standing()).toMatchObject({
+    expect(await expectations()).toMatchObject({
       expectations: [{ state: 'open' }, { state: 'unmet' }],
     })
     expect(await act(url, 'forget', { id: 2 })).toMatchObject({ status: 200 })
     expect(await act(url, 'forget', { id: 2 })).toMatchObject({ status: 404 })
-    expect(await standing()).toMatchObject({ expectations: [{ id: 1 }] })
+    expect(await expectations()).toMatchObject({ expectations: [{ id: 1 }] })
     expect(await act(url, 'expect', { expect: 'type:trak' })).toMatchObject({ status: 400 })
     await receiver.close()
     expect((await waiting).result.state).toBe('unmet')

@@ -62,9 +62,9 @@ async function addEvents(store: SqliteStore): Promise<void> {
     userId: text,
     deliveries: [{ destinationId: `to ${text}`, body: `{"text":${text}}` }],
   }))
-  const nobody = { ...event('nobody', 'crm'), userId: null }
+  const withoutUser = { ...event('without_user', 'crm'), userId: null }
   const alias = { ...event('alias', 'crm'), type: 'alias' as const, previousId: 'u_0' }
-  const events = [...shared, ...odd, nobody, alias, event('filtered'), event('fan_1', 'crm')]
+  const events = [...shared, ...odd, withoutUser, alias, event('filtered'), event('fan_1', 'crm')]
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   await store.add({ nowMs, seenSinceMs: 0, events, handOver: [], traceparent })
 }

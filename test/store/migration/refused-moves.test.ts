@@ -163,7 +163,7 @@ describe('a move that cannot be made', () => {
       CREATE TRIGGER changed BEFORE INSERT ON evroute_deliveries FOR EACH ROW
         WHEN (NEW.destination_id = 'mail') EXECUTE FUNCTION change_lane();
       CREATE TRIGGER lost BEFORE INSERT ON evroute_seen FOR EACH ROW
-        WHEN (NEW.message_id = 'nobody') EXECUTE FUNCTION lose_row()`,
+        WHEN (NEW.message_id = 'without_user') EXECUTE FUNCTION lose_row()`,
     )
     const outcome = await move(place)
     expect(outcome).toMatchObject({ kind: 'different' })

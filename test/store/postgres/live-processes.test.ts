@@ -83,7 +83,7 @@ describe('processes of one database', () => {
     await beat('b')
     await processes.leave({ processId: 'b' })
     await processes.leave({ processId: 'b' })
-    await processes.leave({ processId: 'nobody' })
+    await processes.leave({ processId: 'unknown' })
     const [place] = await beat('a')
     expect(place).toMatchObject({ processes: 1 })
     await age(2 * processGoneMs)

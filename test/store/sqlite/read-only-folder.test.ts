@@ -27,7 +27,7 @@ describe.skipIf(process.platform === 'win32')('a store in a read-only folder', (
 
   /** Starts a reader without write permission. `next` returns its answers, one by one. */
   function startReader(): { next: () => Promise<unknown>; again: () => void } {
-    const child = startSource(new URL('read-as-nobody.ts', import.meta.url), [path])
+    const child = startSource(new URL('read-unprivileged.ts', import.meta.url), [path])
     const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
     return {
       next: async () => JSON.parse((await lines.next()).value as string) as unknown,

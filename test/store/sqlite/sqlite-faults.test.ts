@@ -327,7 +327,7 @@ describe('a store that cannot be opened', () => {
     await (await SqliteStore.open(path)).close()
     await Promise.all([chmod(path, 0o444), chmod(dirname(path), mode)])
     await rm(`${path}-lock`)
-    const output = await runSource(new URL('open-as-nobody.ts', import.meta.url), [path])
+    const output = await runSource(new URL('open-unprivileged.ts', import.meta.url), [path])
     expect(JSON.parse(output)).toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining(path) as string,

@@ -38,7 +38,7 @@ function press(input: string, from: KeysState = start) {
   return { state, effects, line: keysLine(state, 60, plainStyle).text }
 }
 
-function told(effects: readonly KeyEffect[]): string {
+function textOf(effects: readonly KeyEffect[]): string {
   return effects.map((effect) => (effect.kind === 'tell' ? effect.text : '')).join('\n')
 }
 
@@ -60,13 +60,13 @@ describe('keys', () => {
     { key: 'r', kind: 'resend' },
     { key: 's', kind: 'save' },
   ])('$kind acts on the last request that was shown', ({ key, kind }) => {
-    expect(told(press(key).effects)).toBe('No request has been shown yet.')
+    expect(textOf(press(key).effects)).toBe('No request has been shown yet.')
     const state = afterArrival(afterArrival(start, page), ping)
     expect(press(key, state).effects).toEqual([{ kind, event: ping }])
   })
 
   test.each(['h', '?'])('%s explains every key', (key) => {
-    const text = told(press(key).effects)
+    const text = textOf(press(key).effects)
     for (const key of ['enter', 'r', 'p', 'f', '/', 's', 'c', 'q']) {
       expect(text).toMatch(new RegExp(`^  ${key} `, 'm'))
     }
@@ -75,7 +75,7 @@ describe('keys', () => {
   test('pasted text is not read as keys', () => {
     const { state, effects } = stepKeys(start, keysOf('quit this'), kept)
     expect(state).toBe(start)
-    expect(told(effects)).toMatch(/^Ignored a paste/)
+    expect(textOf(effects)).toMatch(/^Ignored a paste/)
     expect(stepKeys(start, keysOf('first line\rquit'), kept).effects).toHaveLength(1)
     expect(stepKeys(start, keysOf('hc'), kept).effects).toHaveLength(2)
     expect(stepKeys(start, keysOf('some text\u0003'), kept).effects.at(-1)?.kind).toBe('interrupt')
@@ -120,7 +120,7 @@ describe('picking an earlier request', () => {
     expect(press('1r', state).effects).toEqual([{ kind: 'resend', event: ping }])
     expect(press('2y', state).state).toMatchObject({ picked: page, mode: { kind: 'keys' } })
     expect(press(`2${up}`, state).state.picked).toBe(ping)
-    expect(told(press('7r', state).effects)).toMatch(/^Request #7 is no longer kept/)
+    expect(textOf(press('7r', state).effects)).toMatch(/^Request #7 is no longer kept/)
   })
 
   test('a number shows a request and keeps it picked', () => {
@@ -129,7 +129,7 @@ describe('picking an earlier request', () => {
     expect(effects).toEqual([{ kind: 'show', event: ping }])
     expect(press('r', picked).effects).toEqual([{ kind: 'resend', event: ping }])
     expect(press(`2${escape}`, state).state).toEqual(state)
-    expect(told(press('7\r', state).effects)).toBe(
+    expect(textOf(press('7\r', state).effects)).toBe(
       'Request #7 is no longer kept, or is hidden by the filter.',
     )
   })
@@ -146,10 +146,10 @@ describe('picking an earlier request', () => {
     expect(press('d', state).line).toBe('Compare with # (enter: the previous one)')
     expect(press('d\r', state).effects).toEqual([{ kind: 'compare', event: other, other: ping }])
     expect(press('d2\r', state).effects).toEqual([{ kind: 'compare', event: other, other: page }])
-    expect(told(press(`${up}${up}d\r`, state).effects)).toMatch(
+    expect(textOf(press(`${up}${up}d\r`, state).effects)).toMatch(
       /^There is no earlier request of this type/,
     )
-    expect(told(press('d').effects)).toBe('No request has been shown yet.')
+    expect(textOf(press('d').effects)).toBe('No request has been shown yet.')
   })
 
   test('picks only requests that the filter shows', () => {
@@ -162,17 +162,19 @@ describe('pausing', () => {
   test('counts requests without showing them, and says at the end how many arrived', () => {
     const before = afterArrival(start, ping)
     const paused = press('p', before)
-    expect(told(paused.effects)).toMatch(/^Paused: /)
+    expect(textOf(paused.effects)).toMatch(/^Paused: /)
     expect(displayOf(paused.state, page)).toBe('hold')
     const later = afterArrival(afterArrival(paused.state, page), page)
     expect(later.last).toBe(ping)
     expect(press('', later).line).toBe('paused, 2 new · h help · q quit · 3 received')
     const on = press('p', later)
-    expect(told(on.effects)).toBe('Resumed: 2 requests arrived.\n')
+    expect(textOf(on.effects)).toBe('Resumed: 2 requests arrived.\n')
     expect(on.effects.at(-1)).toEqual({ kind: 'show_held' })
     expect(displayOf(on.state, page)).toBe('show')
-    expect(told(press('pp').effects)).toMatch(/Resumed: 0 requests/)
-    expect(told(press('p', afterArrival(press('p').state, ping)).effects)).toMatch(/: 1 request a/)
+    expect(textOf(press('pp').effects)).toMatch(/Resumed: 0 requests/)
+    expect(textOf(press('p', afterArrival(press('p').state, ping)).effects)).toMatch(
+      /: 1 request a/,
+    )
   })
 })
 
@@ -197,7 +199,7 @@ describe('the next failure', () => {
 describe('filtering', () => {
   test('shows only matching requests from then on', () => {
     const { state, effects, line } = press('/ type:track \r')
-    expect(told(effects)).toBe('Only requests that match type:track are shown: 0 so far.')
+    expect(textOf(effects)).toBe('Only requests that match type:track are shown: 0 so far.')
     expect(line).toBe('/ type:track · h help · q quit · 0 received')
     expect([ping, page].map((event) => displayOf(state, event))).toEqual(['show', 'hide'])
     expect(afterArrival(afterArrival(state, ping), page)).toMatchObject({ arrived: 2, last: ping })
@@ -209,12 +211,12 @@ describe('filtering', () => {
     const picked = press(up, before).state
     expect(picked.picked).toBe(page)
     const { state, effects } = press('/type:track\r', picked)
-    expect(told(effects)).toBe(
+    expect(textOf(effects)).toBe(
       'Only requests that match type:track are shown: 1 so far. Press up to pick it.',
     )
     expect(press('e', state).effects).toEqual([{ kind: 'edit', event: ping }])
     const none = press('/type:delete\r', picked).state
-    expect(told(press('e', none).effects)).toBe('No request has been shown yet.')
+    expect(textOf(press('e', none).effects)).toBe('No request has been shown yet.')
     expect(press('/\u0015\re', none).effects.at(-1)).toEqual({ kind: 'edit', event: page })
     const same = press('/type:page\r', picked).state
     expect(same.picked).toBe(page)
@@ -222,7 +224,7 @@ describe('filtering', () => {
 
   test('a mistake in a match expression is marked, and can be corrected', () => {
     const wrong = press('/type:trick\r')
-    expect(told(wrong.effects)).toMatch(
+    expect(textOf(wrong.effects)).toMatch(
       /^Cannot read the match expression at character 6: .*\n  type:trick\n {7}\^{5}$/s,
     )
     expect(wrong.line).toBe('/ type:trick')
@@ -237,7 +239,7 @@ describe('filtering', () => {
     expect(press(`/ sig:valid${escape}`, filtered).state).toEqual(filtered)
     const { state, effects } = press('/\u0015\r', filtered)
     expect(state.filter).toBeUndefined()
-    expect(told(effects)).toBe('All requests are shown.')
+    expect(textOf(effects)).toBe('All requests are shown.')
   })
 
   test('letters are text, even if they are pasted', () => {
