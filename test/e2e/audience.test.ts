@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runBinary, startBinary } from '../support/binary.ts'
+import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -53,4 +53,21 @@ test('a running service syncs an audience twice, and deletes a user', async () =
     code: 0,
     stdout: 'first_time_shopper: 0 entered, 0 changed, 0 left, 1 unchanged (1 suppressed)\n',
   })
+})
+
+test.runIf(process.platform === 'linux')('a dry run says where it lacks room', async () => {
+  const folder = await temporaryFolder()
+  const [config, list] = [join(folder, 'evroute.config.json'), join(folder, 'list.csv')]
+  await writeFile(
+    config,
+    JSON.stringify({ sources: [{ id: 'website', writeKeys: ['wk_example'] }] }),
+  )
+  const ids = Array.from({ length: 20_000 }, (_, index) => `u_${index}\n`)
+  await writeFile(list, `id\n${ids.join('')}`)
+  const sync = ['audience', 'sync', '--key', 'vip', '--file', list, '--dry-run', '--config', config]
+  const command = [process.execPath, binaryPath, ...sync]
+  const { code, stderr } = await new TestProcess('prlimit', ['--fsize=3000000', ...command], {})
+    .ended
+  expect(code).toBe(7)
+  expect(stderr).toContain('Cannot use the store in the folder for temporary files: ')
 })

@@ -149,11 +149,12 @@ export class SqliteStore extends FileLog implements Store {
    */
   static async openInMemory(
     bounds: MemoryBoundsOptions = {},
-    options?: MemoryOptions,
+    options: MemoryOptions = {},
   ): Promise<SqliteStore> {
     const database = await openMemory(options)
-    migrate(database, 'memory:')
-    return new SqliteStore(database, { path: 'memory:', bounds })
+    const path = options.growsIntoFile === true ? 'in the folder for temporary files' : 'memory:'
+    migrate(database, path)
+    return new SqliteStore(database, { path, bounds })
   }
 
   add(batch: AddRequest): Promise<AddResult> {
