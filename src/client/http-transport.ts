@@ -114,7 +114,7 @@ async function openConnections(isSecure: boolean) {
   const http: typeof Http | typeof Https = isSecure
     ? await import('node:https')
     : await import('node:http')
-  // The global agent may have a proxy and authorities. Without its timeout, which would close idle connections.
+  // Use the global agent's proxy and authorities, but not its timeout, which would close idle connections.
   const { options } = http.globalAgent as Https.Agent
   return { http, agent: new http.Agent({ ...options, keepAlive: true, timeout: undefined }) }
 }

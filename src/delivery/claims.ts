@@ -24,7 +24,7 @@ const anyTimeMs = Number.MAX_SAFE_INTEGER
 export class Claims {
   readonly #options: ClaimsOptions
   #lookedAtMs = 0
-  /** When a delivery of a deferred destination may start, in milliseconds since 1970, or earlier. */
+  /** No delivery of a deferred destination can start before this time, in milliseconds since 1970. */
   #deferredUntilMs = Infinity
 
   constructor(options: ClaimsOptions) {
@@ -88,8 +88,8 @@ export class Claims {
   }
 
   /**
-   * When the next delivery can start that could not when {@link Claims.claim} last looked, in milliseconds since 1970;
-   * Infinity if none is known. Those that could start wait for room: the end of a request makes some.
+   * When the next delivery can start, of those that could not when {@link Claims.claim} last looked, in milliseconds
+   * since 1970; Infinity if none is known. The others wait only for room, which the end of a request makes.
    */
   get startsAtMs(): number {
     const lookedAtMs = this.#lastLookMs
@@ -115,7 +115,7 @@ export class Claims {
     )
   }
 
-  /** Now if the clock was set back. */
+  /** When {@link Claims.claim} last looked; now if the clock was set back. */
   get #lastLookMs(): number {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
   }
@@ -124,14 +124,14 @@ export class Claims {
   #startMs(queue: DestinationQueue, lane: Lane, nowMs: number): number | undefined {
     const dueAtMs = this.#options.times.dueAtMs(queue.destination.id, lane)
     if (dueAtMs === undefined) return undefined
-    // Only retries wait for their due time. The others' would be in the future only if the clock was set back.
+    // Only retries wait for their due time: any other is in the future only if the clock was set back.
     return Math.max(lane === 'retry' ? dueAtMs : 0, queue.parkedUntilMs(nowMs, lane) ?? 0)
   }
 
   /**
    * Plans claims: from each lane with due deliveries, as many as there is room for. Destinations that were served
-   * longest ago come first. Defers those of which nothing can start now, so that they cost nothing and take no part of
-   * the room.
+   * longest ago come first. Defers destinations without a delivery that can start now, so that they take no time and
+   * no room.
    */
   #due(): readonly Claim[] {
     if (this.isPostponed) return []

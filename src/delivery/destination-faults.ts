@@ -55,7 +55,7 @@ const ofBacklog: FaultTexts = {
   count: 'failed',
 }
 
-/** The place of a full backlog, among the URLs of the destination's endpoints. */
+/** The key of a full backlog, beside the URLs of the destination's endpoints. */
 const backlog = ''
 
 interface Failure extends Pick<RequestRecord, 'destinationId' | 'url' | 'error'> {

@@ -179,7 +179,7 @@ export interface ClaimRequest {
 
 /** A question about the lanes of some destinations. */
 export interface DueRequest {
-  /** The time at which leases of other processes may have expired. */
+  /** The current time, by which leases of other processes may have expired. */
   readonly nowMs: number
   readonly destinationIds: readonly string[]
 }

@@ -25,7 +25,7 @@ export interface BadRow {
   readonly kind: 'bad'
   /** The line of the uncompressed text on which the row begins, from 1. */
   readonly line: number
-  /** In a table, it may be `invalid_csv`. */
+  /** Only rows of a table can have the code `invalid_csv`. */
   readonly code: RejectionCode | 'invalid_csv'
   readonly message: string
 }

@@ -196,9 +196,9 @@ export class Metrics implements Observer {
     return due === undefined || due.length === 0 ? null : Math.min(...due)
   }
 
-  /** All metrics in the Prometheus text format. Never waits for the store. Calls at the same time get the same text. */
+  /** All metrics in the Prometheus text format. Never waits for the store. Concurrent calls get the same text. */
   text(): Promise<string> {
-    // Two calls would mix up the values of gauges, which are set for each.
+    // Share the text, because each call sets the gauges, so two calls would mix up their values.
     this.#text ??= this.#compose().finally(() => (this.#text = undefined))
     return this.#text
   }

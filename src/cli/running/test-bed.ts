@@ -76,7 +76,7 @@ class SkippableClock extends VirtualClock {
 
   #follow(): void {
     const nowMs = systemClock.nowMs()
-    // The time moves only from task to task.
+    // Schedule an empty task for now, because the time moves only from task to task.
     this.schedule(nowMs - this.nowMs(), () => undefined)
     while ((this.nextDueMs() ?? Infinity) <= nowMs) this.runNext()
   }

@@ -30,7 +30,10 @@ export const actions: Readonly<Record<string, Action>> = {
   send: ({ request, endpoint = 1 }, inspected) => {
     const isNumber = typeof endpoint === 'number' && Number.isSafeInteger(endpoint)
     if (isNumber) return sendTo(endpoint, readRequest(request), inspected)
-    throw new SettingError('endpoint', 'Cannot use endpoint: it must be a number, counting from 1')
+    throw new SettingError(
+      'endpoint',
+      'Cannot use "endpoint": it must be a number, counting from 1',
+    )
   },
   'next-answer': ({ answer, delay }, inspected) => {
     const answers = answersOf(inspected)

@@ -28,7 +28,7 @@ export class ServerClock {
   #reading: Reading | undefined
   #asking: Promise<void> | undefined
 
-  /** @param session - asks the server */
+  /** @param session - the connections over which to ask the server */
   constructor(session: Session, clock: Pick<Clock, 'nowMs'> = systemClock) {
     this.#session = session
     this.#clock = clock
