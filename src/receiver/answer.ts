@@ -31,11 +31,8 @@ export interface Unanswered extends Findings {
 
 /** The decision about the answer to a request. */
 export interface Decision {
-  readonly reply:
-    | { readonly kind: 'answer'; readonly answer: HttpAnswer }
-    | { readonly kind: 'fault'; readonly fault: Fault }
-  /** The status that is sent; null if none is. */
-  readonly status: number | null
+  /** The answer, or the fault to inject instead. */
+  readonly reply: HttpAnswer | Fault
   /** The delay before the reply. */
   readonly delayMs: number
   /** The injected fault, such as `delay 6s, status 503`; null if there is none. */
@@ -69,15 +66,19 @@ export function decide(
   const isPlanned = refused === undefined && asked === undefined
   const next = isPlanned ? nextAnswer(request, source) : { answer: asked ?? 200 }
   const delayMs = askedDelayMs ?? next.delayMs ?? usualDelayMs
-  const given = refused ?? inject(next.answer)
+  const given = refused === undefined ? planned(next.answer) : { reply: refused, injected: null }
   const injected = [delayMs > 0 ? `delay ${formatDuration(delayMs)}` : null, given.injected]
   return {
     reply: given.reply,
-    status: given.status,
     delayMs,
     injected: injected.filter((part) => part !== null).join(', ') || null,
     problem: directives.problem,
   }
+}
+
+/** Returns the status that a reply sends; null if it sends none. */
+export function statusOf(reply: Decision['reply']): number | null {
+  return typeof reply === 'string' ? faultStatuses[reply] : reply.status
 }
 
 /** Makes an answer that reports success. */
@@ -85,24 +86,22 @@ export function accepted(status: number): HttpAnswer {
   return jsonAnswer(status, { ok: true })
 }
 
-type Given = Pick<Decision, 'reply' | 'status' | 'injected'>
-
 /** Returns the error answer to a request; undefined if the path or the plan decides the answer. */
 function refuse(
   { content, signature }: Unanswered,
   { problem, answer: asked }: PathDirectives,
   strict: boolean,
-): Given | undefined {
+): HttpAnswer | undefined {
   if (strict && signature.reason !== null) {
-    return answerWith(errorAnswer(401, `signature_${signature.verdict}`, signature.reason))
+    return errorAnswer(401, `signature_${signature.verdict}`, signature.reason)
   }
   const { kind } = content
   if (kind === 'malformed' && (asked === undefined || notThere.has(content.code))) {
     const { code, message } = content
     const { status = 400, headers = {} } = malformedHeads[code] ?? {}
-    return answerWith(withHeaders(errorAnswer(status, code, message), headers))
+    return withHeaders(errorAnswer(status, code, message), headers)
   }
-  return problem === null ? undefined : answerWith(errorAnswer(400, 'invalid_path', problem))
+  return problem === null ? undefined : errorAnswer(400, 'invalid_path', problem)
 }
 
 /** Codes of requests without a complete body. They never get the answer that their path asks for. */
@@ -121,20 +120,12 @@ function nextAnswer(
   return source.nextAnswer({ type: content.type, endpoint })
 }
 
-function inject(given: GivenAnswer): Given {
-  if (isFault(given)) {
-    const reply = { kind: 'fault', fault: given } as const
-    return { reply, status: faultStatuses[given], injected: given }
-  }
-  const answer =
-    given < 300
-      ? accepted(given)
-      : errorAnswer(given, 'configured_status', `The receiver is configured to answer ${given}`)
-  return { ...answerWith(answer), injected: given === 200 ? null : `status ${given}` }
-}
-
-function answerWith(answer: HttpAnswer): Given {
-  return { reply: { kind: 'answer', answer }, status: answer.status, injected: null }
+function planned(given: GivenAnswer): Pick<Decision, 'reply' | 'injected'> {
+  if (isFault(given)) return { reply: given, injected: given }
+  if (given === 200) return { reply: accepted(200), injected: null }
+  const message = `The receiver is configured to answer ${given}`
+  const reply = given < 300 ? accepted(given) : errorAnswer(given, 'configured_status', message)
+  return { reply, injected: `status ${given}` }
 }
 
 /** Closes the connection, because the unread rest of a body would look like the next request. */

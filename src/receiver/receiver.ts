@@ -293,7 +293,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /** Decides a request's answer, forwards the request and adds it to the log. */
-  async #record(arrival: Arrival, endArrival: () => void): Promise<Decision> {
+  async #record(arrival: Arrival, endArrival: () => void): Promise<Decision['reply']> {
     const { request, response, endpoint } = arrival
     const { endpoints, runtime } = this.#settings
     const inspection = await this.#reader.read(request)
@@ -301,11 +301,7 @@ export class Receiver implements AsyncDisposable {
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
     const forwarding = await this.#forward(arrival, inspection, decision)
-    const answer = forwarding && forwardedAnswer(forwarding)
-    const given =
-      answer === undefined
-        ? decision
-        : { ...decision, reply: { kind: 'answer', answer } as const, status: answer.status }
+    const reply = forwarding === undefined ? decision.reply : forwardedAnswer(forwarding)
     // Log before answering: a test that has received the answer must find the event.
     await this.#log.add(() => {
       // End the arrival before the listeners run: a slow listener must not delay expectations that wait for this
@@ -314,13 +310,14 @@ export class Receiver implements AsyncDisposable {
       return recordOf({
         ...arrival,
         inspection,
-        decision: given,
+        decision,
+        reply,
         endpoint: endpoints === 1 ? null : endpoint,
         forwarding: forwarding ?? null,
         answeredAtMs: runtime.clock.nowMs(),
       })
     })
-    return given
+    return reply
   }
 
   /**
@@ -330,12 +327,12 @@ export class Receiver implements AsyncDisposable {
   async #forward(
     { request, response }: Arrival,
     inspection: Inspection,
-    { reply, status }: Decision,
+    { reply }: Decision,
   ): Promise<Forwarding | undefined> {
     const { targets, filter } = this.#settings.forwarding
     if (targets.length === 0) return undefined
     if (response.destroyed || inspection.withheld !== null) return undefined
-    if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
+    if (typeof reply === 'string' || reply.status >= 300) return undefined
     const { content, signature, rawBody } = inspection
     const path = request.url ?? ''
     const { type, body } = content.kind === 'webhook' ? content : { type: null, body: null }
@@ -343,7 +340,7 @@ export class Receiver implements AsyncDisposable {
     const subject = {
       body,
       signature: signature.verdict,
-      status,
+      status: reply.status,
       path,
       bytes: rawBody.length,
       atMs: 0,
@@ -352,14 +349,14 @@ export class Receiver implements AsyncDisposable {
     return this.#forwarder.forward({ type, headers: rawHeadersOf(request), rawBody, path })
   }
 
-  async #reply(arrival: Arrival, { reply }: Decision): Promise<void> {
+  async #reply(arrival: Arrival, reply: Decision['reply']): Promise<void> {
     const { response } = arrival
-    if (reply.kind === 'fault') {
-      await this.#inject(reply.fault, arrival)
+    if (typeof reply === 'string') {
+      await this.#inject(reply, arrival)
       return
     }
     if (this.#closed !== undefined) response.setHeader('connection', 'close')
-    sendAnswer(response, reply.answer)
+    sendAnswer(response, reply)
   }
 
   /** Injects a fault. Resolves when the connection or the receiver closes. */

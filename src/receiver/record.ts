@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JsonObject } from '../model/index.ts'
-import type { Decision } from './answer.ts'
+import { statusOf, type Decision } from './answer.ts'
 import type { Forwarding } from './forward.ts'
 import type { Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
@@ -13,7 +13,8 @@ export interface Exchange {
   readonly inspection: Inspection
   /** The number of the endpoint that received the request, counting from 1; null if the receiver has only one. */
   readonly endpoint: number | null
-  readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
+  readonly decision: Pick<Decision, 'injected' | 'problem'>
+  readonly reply: Decision['reply']
   /** How forwarding the request ended; null if it was not forwarded. */
   readonly forwarding: Forwarding | null
   /** When the request's headers arrived, in milliseconds since 1970. */
@@ -37,7 +38,7 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     reason: reasonOf(exchange),
     diagnosis: inspection.signature.diagnosis,
     endpoint,
-    status: isAbandoned(exchange) ? null : decision.status,
+    status: isAbandoned(exchange) ? null : statusOf(exchange.reply),
     injected: decision.injected,
     forward: exchange.forwarding,
     withheld: inspection.withheld,
