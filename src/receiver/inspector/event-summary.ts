@@ -35,14 +35,12 @@ interface Noted {
   readonly parts: readonly SummaryPart[] | undefined
 }
 
-const nothingNoted: Noted = { repeatOf: null, parts: undefined }
-
 /** Summarises the events of a log. Visits all events in order, so that a summary can show what changed. */
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  /** Facts about visited events: all that the log still keeps, and perhaps some that it has dropped. */
-  readonly #noted: Noted[] = []
+  /** Facts about visited events that the log keeps, by their numbers. Most events have none. */
+  readonly #noted = new Map<number, Noted>()
   #newestSeq = 0
 
   constructor(log: EventLog) {
@@ -60,7 +58,7 @@ export class EventSummaries {
   of(event: ReceivedEvent): EventSummary {
     this.#noteUpTo(event.seq)
     const { seq, atMs, type, userId, signature, code, status, injected, forward } = event
-    const { repeatOf, parts } = this.#noted.at(seq - this.#newestSeq - 1) ?? nothingNoted
+    const { repeatOf = null, parts } = this.#noted.get(seq) ?? {}
     return {
       seq,
       atMs,
@@ -83,21 +81,21 @@ export class EventSummaries {
     if (seq <= this.#newestSeq) return
     while (this.#newestSeq < seq) {
       for (const event of this.#log.after(this.#newestSeq, summariesMax)) {
-        this.#noted.push(this.#note(event))
+        this.#note(event)
         this.#newestSeq = event.seq
       }
     }
-    const oldestSeq = this.#log.after(0, 1)[0]?.seq ?? seq
-    const keptMin = this.#newestSeq - oldestSeq + 1
-    // Drop many at once, because each splice moves all that remain.
-    if (this.#noted.length > 2 * keptMin) this.#noted.splice(0, this.#noted.length - keptMin)
+    for (const noted of this.#noted.keys()) {
+      if (this.#log.get(noted) !== undefined) break
+      this.#noted.delete(noted)
+    }
   }
 
-  #note(event: ReceivedEvent): Noted {
+  #note(event: ReceivedEvent): void {
     const repeatOf = this.#memory.repeatOf(event) ?? null
     const isOrdered = event.type !== null && typesOfMemory.has(event.type)
-    if (repeatOf === null && !isOrdered) return nothingNoted
-    return { repeatOf, parts: isOrdered ? this.#partsOf(event) : undefined }
+    const parts = isOrdered ? this.#partsOf(event) : undefined
+    if (repeatOf !== null || isOrdered) this.#noted.set(event.seq, { repeatOf, parts })
   }
 
   #partsOf(event: ReceivedEvent): readonly SummaryPart[] {
