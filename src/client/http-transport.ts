@@ -128,7 +128,7 @@ function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answe
     if (bytes > answerBytesMax) response.destroy()
     else chunks.push(chunk)
   })
-  // After an error, `close` follows and `complete` is false.
+  // Ignore an error: `close` follows it, and `complete` is then false.
   response.on('error', () => undefined)
   response.on('close', () => {
     collected({

@@ -20,7 +20,7 @@ export interface EndpointFault {
 
 /** How often to check whether faults are over. */
 const lookMs = 30_000
-/** A full backlog is over after this time without a failure, as is a fault of an endpoint that accepts webhooks again. */
+/** A full backlog is over after this time without a failure, as is a fault of an endpoint that accepts webhooks. */
 const quietMs = 60_000
 /** If the endpoint has accepted no webhook, perhaps because none was sent, its fault is over after this time. */
 const silentMs = 5 * 60_000
@@ -156,7 +156,7 @@ export class DestinationFaults {
     const { clock } = this.#runtime
     const nowMs = clock.nowMs()
     const areLeft = this.#end('ends', (fault) => {
-      // The clock may have been set back.
+      // Never later than now, so that setting the clock back does not prolong the fault.
       fault.lastMs = Math.min(fault.lastMs, nowMs)
       return nowMs - fault.lastMs >= fault.quietMs
     })

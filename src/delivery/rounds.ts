@@ -127,7 +127,7 @@ export class Rounds {
   #startReady(): void {
     this.#isShort = false
     let idleTurns = 0
-    // A Set's iterator visits a member again after it was moved to the end.
+    // This visits a target again after it was moved to the end, as a Set's iterator does.
     for (const target of this.#ready) {
       if (idleTurns === this.#ready.size || this.isBusy) return
       this.#ready.delete(target)

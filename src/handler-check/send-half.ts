@@ -25,7 +25,7 @@ export async function sendHalf(
   })
   return new Promise((resolve) => {
     let isSent = false
-    // `close` follows each error.
+    // Ignore an error: `close` follows it.
     half.on('error', () => undefined).on('close', () => resolve(isSent))
     half.write(bytes.subarray(0, bytes.length / 2), (error) => {
       isSent = !error

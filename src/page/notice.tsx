@@ -45,7 +45,7 @@ export function ShownNotice(): JSX.Element {
   const layer = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { current } = layer
-    // A notice is above the dialog that caused it.
+    // Hide it and show it again, so that it is above the dialog that caused it.
     if (document.querySelector('dialog[open]') !== null) current?.hidePopover()
     if (current?.matches(':popover-open') === false) current.showPopover()
   }, [value])

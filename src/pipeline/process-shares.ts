@@ -196,7 +196,7 @@ export class ProcessShares implements Peers {
 
   #plan(delayMs: number): void {
     if (this.#closed !== undefined) return
-    // The clock may have been set back or forward since the heartbeat.
+    // Limit the wait, because the clock may have been set since the heartbeat.
     const waitMs = Math.min(Math.max(delayMs, 0), heartbeatMs)
     this.#next = this.#options.runtime.clock.schedule(waitMs, () => {
       this.#heartbeating = this.#heartbeat()

@@ -240,7 +240,7 @@ export class Connection {
 
   #welcome(socket: Socket): void {
     const { clock, random } = this.#options
-    // Through a proxy, https has a second socket: TLS inside the tunnel.
+    // Through a proxy, this is a second socket: TLS inside the tunnel.
     this.#socket = socket
     const startMs = clock.nowMs()
     this.#life = { startMs, endMs: startMs + connectionAgeMsMax * (1 - ageSpread * random()) }

@@ -164,7 +164,7 @@ export class Metrics implements Observer {
       this.losses.count(destination, reason ?? '', 1)
       return
     }
-    // The clock may have been set back.
+    // Never negative, even if the clock was set back.
     const latencyMs = Math.max(this.#options.runtime.clock.nowMs() - acceptedAtMs, 0)
     this.#histograms.delivery.observe({ destination }, latencyMs / 1_000)
     this.recent.addLatency(latencyMs)

@@ -109,7 +109,7 @@ export class ServiceApi {
 
   /** Makes the error for a service that reports a failure in the middle of its work. */
   failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
-    // The service can notice invalid input during its work.
+    // The service may notice invalid input only in the middle of its work.
     return code === 'invalid_request' ? this.#refuses(message) : this.brokenOff(message)
   }
 

@@ -40,7 +40,7 @@ function DeliveryFilter({ conditions }: Parts): JSX.Element {
   const destinations = reading.kind === 'read' ? reading.value.destinations.map(({ id }) => id) : []
   const apply = (event: SubmitEvent): void => {
     location.hash = deliveriesPath(filledFields(event))
-    // The same conditions are read again, too.
+    // Read again even if the conditions stay the same.
     session.version.value += 1
   }
   return (

@@ -51,7 +51,7 @@ export async function streamSummaries(
     if (!response.write(text)) await drained(response)
   }
   response.setHeader('content-type', 'text/event-stream')
-  // By default, browsers reconnect after three seconds.
+  // Have browsers reconnect sooner than after their default of three seconds.
   response.write(`retry: ${reconnectMs}\n`)
   let after = seqOf(lastId, run)
   if (after === undefined) {
