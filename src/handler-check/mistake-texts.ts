@@ -73,7 +73,7 @@ export const forgeryTexts = {
     'does_not_verify',
     'It accepts forged webhooks: it does not verify signatures.',
     'Verify X-Signature over the raw body before you use the body. `evroute check --language` prints a handler that does. ' +
-      '`evroute listen` refuses forged webhooks only with --strict.',
+      '`evroute listen` accepts forged webhooks too: check your own handler instead.',
   ],
   checksPresenceOnly: [
     'checks_presence_only',
