@@ -23,10 +23,10 @@ const headers: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Serves the files of the pages. Reads all of them at the first request. */
+/** Serves the files of the pages. Reads all of them at the first request, and again if that failed. */
 export class PageFiles {
   readonly #start: string
-  #files: ReturnType<typeof readFiles> | undefined
+  #files: Awaited<ReturnType<typeof readFiles>> = new Map()
 
   /** @param start - the HTML file of the page */
   constructor(start: 'index.html' | 'service.html') {
@@ -35,8 +35,8 @@ export class PageFiles {
 
   /** Sends a file by its path below the page; false if the file is missing or the page is not installed. */
   async send(response: ServerResponse, name: string): Promise<boolean> {
-    this.#files ??= readFiles()
-    const file = (await this.#files).get(name === '' ? this.#start : name)
+    if (this.#files.size === 0) this.#files = await readFiles()
+    const file = this.#files.get(name === '' ? this.#start : name)
     if (file === undefined) return false
     response.setHeaders(new Map(Object.entries({ ...headers, 'content-type': file.mediaType })))
     response.end(file.bytes)
