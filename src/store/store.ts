@@ -15,8 +15,8 @@ export interface Store extends DeliveryStore {
   /** Estimates the rows in each table; undefined in engines where deleted rows take no space. */
   readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
   /**
-   * Closes the connections to a server that may not answer. Pending and later calls fail, so that closing takes
-   * at most two seconds. Undefined if the store has no server.
+   * Gives up a server or a thread that may not answer. Pending and later calls fail, so that closing takes at most two
+   * seconds. Undefined if this thread does all the work.
    */
   disconnect?(): void
 }

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { messageOf } from '../model/index.ts'
+import { stoppable } from '../runtime/index.ts'
 import type { ThreadAnswer, ThreadCall } from './answer-calls.ts'
 import { Gathering } from './gathering.ts'
 import { errorOf } from './thrown-error.ts'
@@ -43,6 +44,8 @@ export interface ThreadOwner<Notice> {
    * @param end - how it ended, as in `has ended with exit code 1`
    */
   readonly deathError: (end: string, cause: unknown) => Error
+  /** Aborts when the thread may never answer again: all calls fail, and nothing waits for its end. */
+  readonly abandoned?: AbortSignal
 }
 
 interface Waiting {
@@ -57,6 +60,7 @@ interface Waiting {
 export class ThreadCalls<Parts extends ThreadParts, Notice> {
   readonly #thread: Thread
   readonly #owner: ThreadOwner<Notice>
+  readonly #abandoned: AbortSignal
   readonly #waiting = new Map<number, Waiting>()
   readonly #calls = new Gathering<ThreadCall>({
     send: (calls) => this.#post(calls),
@@ -74,6 +78,8 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     })
     thread.on('error', (error: unknown) => this.#end(`has failed: ${messageOf(error)}`, error))
     thread.on('exit', (code: number) => this.#end(`has ended with exit code ${code}`))
+    this.#abandoned = owner.abandoned ?? new AbortController().signal
+    this.#abandoned.addEventListener('abort', () => this.#end('does not answer'), { once: true })
   }
 
   /** Whether the thread has ended, so that every call fails. */
@@ -111,8 +117,11 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     try {
       await before
       if (this.#death === undefined) await this.#ask('thread', 'close', undefined)
+    } catch (error) {
+      if (!this.#abandoned.aborted) throw error
     } finally {
-      await this.#thread.terminate()
+      await stoppable(this.#thread.terminate(), this.#abandoned)
+      if (this.#abandoned.aborted) this.#thread.unref()
     }
   }
 

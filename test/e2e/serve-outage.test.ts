@@ -2,13 +2,28 @@ import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { binaryPath, runBinary, TestProcess } from '../support/binary.ts'
+import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Large rows, which fill the disk quickly. */
 const padding = 'x'.repeat(20_000)
+
+/** Writes a configuration with one source, one destination and a store in a file. */
+async function configured(url: string) {
+  const folder = await temporaryFolder()
+  const path = join(folder, 'evroute.config.json')
+  const document = {
+    listen: { port: 0 },
+    store: 'sqlite:./store.db',
+    network: { allow: ['127.0.0.0/8'] },
+    sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+    destinations: [{ id: 'crm', type: 'Webhooks', sources: ['website'], endpoints: [{ url }] }],
+  }
+  await writeFile(path, JSON.stringify(document))
+  return { folder, path }
+}
 
 /** Only Linux can change the limits of a running process. */
 test.skipIf(process.platform !== 'linux')(
@@ -18,18 +33,7 @@ test.skipIf(process.platform !== 'linux')(
     const endpoint = await TestEndpoint.start(({ body }) =>
       body.includes('m_0') ? { status: 200, after: opened } : 200,
     )
-    const folder = await temporaryFolder()
-    const path = join(folder, 'evroute.config.json')
-    const document = {
-      listen: { port: 0 },
-      store: 'sqlite:./store.db',
-      network: { allow: ['127.0.0.0/8'] },
-      sources: [{ id: 'website', writeKeys: ['wk_example'] }],
-      destinations: [
-        { id: 'crm', type: 'Webhooks', sources: ['website'], endpoints: [{ url: endpoint.url }] },
-      ],
-    }
-    await writeFile(path, JSON.stringify(document))
+    const { folder, path } = await configured(endpoint.url)
     // Files can't grow beyond 1,200 blocks of 512 bytes, so writes fail as on a full disk.
     const limited = `trap '' XFSZ; ulimit -Sf 1200; exec "$@"`
     const argv = ['serve', '--config', path, '--json']
@@ -75,5 +79,36 @@ test.skipIf(process.platform !== 'linux')(
     expect(audit.records).toMatchObject([
       { balanced: true, ledger: { accepted: acknowledged + 1, failed: 0 } },
     ])
+  },
+)
+
+test.skipIf(process.platform === 'win32')(
+  'a service whose disk hangs reports its end in time, and ends with a further signal at the latest',
+  async () => {
+    const { folder, path } = await configured('http://127.0.0.1:9/')
+    const pipe = join(folder, 'pipe')
+    const program = join(folder, 'hang.cjs')
+    // In the store's thread, opening a pipe without a writer blocks like a write to a disk that hangs.
+    await writeFile(
+      program,
+      `const { existsSync, openSync } = require('node:fs')
+      const hang = () => existsSync(${JSON.stringify(pipe)}) && openSync(${JSON.stringify(pipe)}, 'r')
+      if (!require('node:worker_threads').isMainThread) setInterval(hang, 10).unref()`,
+    )
+    const argv = ['serve', '--config', path, '--json', '--grace', '1ms']
+    const service = startBinary(argv, { NODE_OPTIONS: `--require=${program}` })
+    const { url } = await service.stdout.record('ready')
+    execFileSync('mkfifo', [pipe])
+    const ready = async () => (await fetch(`${String(url)}/readyz`)).status
+    await expect.poll(ready, { timeout: 10_000 }).toBe(503)
+    service.signal('SIGTERM')
+    await service.stderr.matching(/"message":"ended; the store cannot be read/)
+    let hasEnded = false
+    void service.ended.then(() => (hasEnded = true))
+    const signalAgain = () => {
+      service.signal('SIGTERM')
+      return hasEnded
+    }
+    await expect.poll(signalAgain, { timeout: 10_000 }).toBe(true)
   },
 )

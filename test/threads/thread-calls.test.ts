@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { EvrouteError } from '../../src/model/index.ts'
@@ -92,4 +93,53 @@ test('a closed thread has ended, and rejects calls', async () => {
   await closed
   expect(worker.threadId).toBe(-1)
   await noted.catch(() => undefined)
+})
+
+/** A thread that never answers and never ends, as if it hung in a system call. */
+class HangingThread extends EventEmitter {
+  isHeld = true
+  postMessage(): void {
+    return undefined
+  }
+  ref(): void {
+    this.isHeld = true
+  }
+  unref(): void {
+    this.isHeld = false
+  }
+  terminate(): Promise<never> {
+    this.ref()
+    return new Promise(() => undefined)
+  }
+}
+
+function startHanging() {
+  const thread = new HangingThread()
+  const abandoning = new AbortController()
+  const calls = new ThreadCalls<SampleParts, string>(thread, {
+    onNotice: () => undefined,
+    closedError: () => new Error('closed'),
+    deathError: (end) => new Error(`the thread ${end}`),
+    abandoned: abandoning.signal,
+  })
+  return { thread, calls, abandon: () => abandoning.abort() }
+}
+
+test('an abandoned thread fails all calls, and neither close() nor the process waits for it', async () => {
+  const { thread, calls, abandon } = startHanging()
+  const pending = calls.method('sample', 'wait')()
+  abandon()
+  await expect(pending).rejects.toThrow('the thread does not answer')
+  await expect(calls.method('sample', 'wait')()).rejects.toThrow('the thread does not answer')
+  await calls.close()
+  expect(thread.isHeld).toBe(false)
+})
+
+test('a thread that is abandoned while it closes is not waited for', async () => {
+  const { thread, calls, abandon } = startHanging()
+  const closed = calls.close()
+  await new Promise(setImmediate)
+  abandon()
+  await closed
+  expect(thread.isHeld).toBe(false)
 })

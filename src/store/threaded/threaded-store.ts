@@ -16,6 +16,7 @@ interface StoreFile {
   readonly path: string
   readonly start: () => Thread
   readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
+  readonly abandoned: AbortSignal
 }
 
 /**
@@ -33,8 +34,10 @@ export async function openThreadedStore(
   start: StoreFile['start'] = startThread,
   onUpgrade?: StoreFile['onUpgrade'],
 ): Promise<Store> {
-  const calls = await openThread('openStore', { path, start, onUpgrade })
-  const reading = new ReadingThread(() => openThread('openLog', { path, start }))
+  const abandoning = new AbortController()
+  const abandoned = abandoning.signal
+  const calls = await openThread('openStore', { path, start, onUpgrade, abandoned })
+  const reading = new ReadingThread(() => openThread('openLog', { path, start, abandoned }))
   const add = calls.method('store', 'add')
   const settle = calls.method('messages', 'settle')
   return {
@@ -77,20 +80,23 @@ export async function openThreadedStore(
     // End the reading thread first: only the last connection to close empties the write-ahead log. Ignore its
     // error, so that the store closes even if that thread has died.
     close: () => calls.close(reading.close().catch(() => undefined)),
+    disconnect: () => abandoning.abort(),
   }
 }
 
 async function openThread(
   method: 'openStore' | 'openLog',
-  { path, start, onUpgrade }: StoreFile,
+  { path, start, onUpgrade, abandoned }: StoreFile,
 ): Promise<StoreCalls> {
   const calls: StoreCalls = new ThreadCalls(start(), {
     onNotice: (progress) => onUpgrade?.(progress),
     closedError,
+    abandoned,
     deathError: (end, cause) =>
       new StoreUnusableError({
         message: `Cannot use the store ${path}: its thread ${end}`,
         hint: 'Restart this process. Data that was not confirmed may be missing from the store.',
+        isTemporary: abandoned.aborted,
         cause,
       }),
   })

@@ -12,6 +12,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { startThread } from '../../../src/store/threaded/start-thread.ts'
 import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import type { Thread } from '../../../src/threads/index.ts'
 import {
   addAndLease,
   delivered,
@@ -260,6 +261,36 @@ describe('the thread of a store', () => {
     thread.postMessage(null)
     await failed
     await expect(store.ledger()).rejects.toMatchObject(died('failed: calls is not iterable'))
+    await store.close()
+  })
+
+  test('is given up if it hangs, as on a disk that does not answer', async () => {
+    let hangs = false
+    const hanging = (): Thread => {
+      const worker = startThread()
+      onTestFinished(async () => {
+        await worker.terminate()
+      })
+      return Object.assign(Object.create(worker) as Thread, {
+        on: worker.on.bind(worker),
+        ref: () => worker.ref(),
+        unref: () => worker.unref(),
+        postMessage: (calls: unknown) => hangs || worker.postMessage(calls),
+        terminate: () => (hangs ? new Promise<never>(() => undefined) : worker.terminate()),
+      })
+    }
+    const store = await openThreadedStore(path, hanging)
+    hangs = true
+    const pending = [store.add(batchOf('m_1')), store.ledger(), store.audit()]
+    await nextTurn()
+    store.disconnect?.()
+    const gone = { code: 'store_unusable', isTemporary: true, message: /does not answer/ }
+    for (const answer of await Promise.allSettled(pending)) {
+      expect(answer).toMatchObject({
+        status: 'rejected',
+        reason: { ...gone, message: expect.stringMatching(gone.message) as string },
+      })
+    }
     await store.close()
   })
 
