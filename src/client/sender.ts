@@ -150,10 +150,10 @@ export class Sender {
     const rejections = new Map<number, RejectedCall>()
     const { observer, runtime } = this.#options
     for (const rejection of rejected) {
-      const place = placeOf(rejection, calls)
+      const position = positionOf(rejection, calls)
       const { code } = rejection
-      if (place === undefined) runtime.log.warn('a rejected call is not in its batch', { code })
-      else rejections.set(place, rejection)
+      if (position === undefined) runtime.log.warn('a rejected call is not in its batch', { code })
+      else rejections.set(position, rejection)
     }
     calls.forEach((call, index) => {
       const rejection = rejections.get(index)
@@ -168,13 +168,13 @@ export class Sender {
 }
 
 /** Returns the position of a rejected call in its batch; undefined if it is not in the batch. */
-function placeOf(
+function positionOf(
   { index = -1, messageId }: RejectedCall,
   calls: readonly EncodedCall[],
 ): number | undefined {
   if (calls[index] !== undefined) return index
-  const place = calls.findIndex((call) => call.messageId === messageId)
-  return place === -1 ? undefined : place
+  const position = calls.findIndex((call) => call.messageId === messageId)
+  return position === -1 ? undefined : position
 }
 
 function exhausted(reason: string): FinalOutcome {

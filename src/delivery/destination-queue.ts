@@ -275,11 +275,11 @@ export class DestinationQueue {
     // If no endpoint may get a request, only the first delivery needs a look, in case it must be settled.
     const isOpen = this.#gates.some((gate) => gate.access(nowMs, lane) === 'ask')
     const looked = isOpen ? waiting.length : 1
-    for (let place = 0; place < looked; place++) {
-      const delivery = waiting[place]
+    for (let index = 0; index < looked; index++) {
+      const delivery = waiting[index]
       const start = delivery === undefined ? undefined : this.#startOf(delivery, nowMs)
       if (start === undefined) continue
-      this.#forget(waiting.splice(place, 1))
+      this.#forget(waiting.splice(index, 1))
       if (start.kind === 'round') this.#begin(lane)
       return start
     }

@@ -99,28 +99,30 @@ export function leasedOf(
   { nowMs, events, traceparent }: AddRequest,
   leases: readonly NewLease[],
 ): readonly LeasedDelivery[] {
-  return leases.flatMap(({ eventPlace, place, id, destinationId, lease, leasedUntilMs }) => {
-    const event = events[eventPlace]
-    const delivery = event?.deliveries[place]
-    if (event === undefined || delivery === undefined) return []
-    return {
-      id,
-      lease,
-      destinationId,
-      messageId: event.messageId,
-      type: event.type,
-      body: delivery.body,
-      traceparent,
-      acceptedAtMs: nowMs,
-      lane: 'first' as const,
-      dueAtMs: nowMs,
-      attempts: 0,
-      windowAttempts: 0,
-      firstAttemptAtMs: null,
-      holds: noHolds,
-      leasedUntilMs,
-    }
-  })
+  return leases.flatMap(
+    ({ eventIndex, deliveryIndex, id, destinationId, lease, leasedUntilMs }) => {
+      const event = events[eventIndex]
+      const delivery = event?.deliveries[deliveryIndex]
+      if (event === undefined || delivery === undefined) return []
+      return {
+        id,
+        lease,
+        destinationId,
+        messageId: event.messageId,
+        type: event.type,
+        body: delivery.body,
+        traceparent,
+        acceptedAtMs: nowMs,
+        lane: 'first' as const,
+        dueAtMs: nowMs,
+        attempts: 0,
+        windowAttempts: 0,
+        firstAttemptAtMs: null,
+        holds: noHolds,
+        leasedUntilMs,
+      }
+    },
+  )
 }
 
 const noHolds = Object.freeze([])

@@ -1,5 +1,5 @@
-/** A process's place among those that send to a destination, at the time of its heartbeat. */
-export interface ProcessPlace {
+/** A process's rank among those that send to a destination, at the time of its heartbeat. */
+export interface ProcessMembership {
   readonly destinationId: string
   /** Its position in the order in which the processes joined, from 0. */
   readonly rank: number
@@ -33,8 +33,8 @@ export interface BreakerNews {
 
 /** The other processes, as the dispatcher sees them. */
 export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
-  /** Returns this process's place at a destination; undefined while unknown. */
-  placeOf(destinationId: string): ProcessPlace | undefined
+  /** Returns this process's membership at a destination; undefined while unknown. */
+  membershipOf(destinationId: string): ProcessMembership | undefined
 }
 
 /** A process without a heartbeat for this long counts as gone. */
@@ -51,11 +51,11 @@ export const processGoneMs = 10_000
  */
 export interface DeliveringProcesses {
   /**
-   * Records that a process is alive, and returns its place at each destination, in any order. A process that stops
+   * Records that a process is alive, and returns its membership at each destination, in any order. A process that stops
    * naming a destination counts as gone there after {@link processGoneMs}; if it names the destination later, it joins
    * anew, with the last rank.
    */
-  heartbeat(request: Heartbeat): Promise<readonly ProcessPlace[]>
+  heartbeat(request: Heartbeat): Promise<readonly ProcessMembership[]>
   /** Removes a process at once; it must have no request in flight. Ignores an unknown process. */
   leave(request: { readonly processId: string }): Promise<void>
   /** Sends news to the other processes, without waiting. A process that misses it finds out for itself. */

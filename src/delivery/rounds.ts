@@ -233,7 +233,7 @@ export class Rounds {
   #share(change: BreakerChange, { gate, queue, error }: ChangedBreaker): void {
     const { peers } = this.#options
     const { id: destinationId } = queue.destination
-    const { rank, processes = 1 } = peers?.placeOf(destinationId) ?? {}
+    const { rank, processes = 1 } = peers?.membershipOf(destinationId) ?? {}
     let followed: BreakerChange | undefined
     if (rank !== undefined && processes > 1) {
       const endpoint = hiddenEndpoint(gate.endpoint.url)
@@ -249,9 +249,10 @@ export class Rounds {
     { openMs, rank, destinationId }: BreakerNews,
     { gate, queue }: Pick<ChangedBreaker, 'gate' | 'queue'>,
   ): BreakerChange | undefined {
-    const place = this.#options.peers?.placeOf(destinationId)
+    const membership = this.#options.peers?.membershipOf(destinationId)
     const { concurrency } = queue.destination
-    const graceMs = place === undefined ? 0 : probeGraceMs(concurrency, place, { openMs, rank })
+    const graceMs =
+      membership === undefined ? 0 : probeGraceMs(concurrency, membership, { openMs, rank })
     return gate.follow({ openMs, rank, graceMs }, this.#options.runtime.clock.nowMs())
   }
 

@@ -152,9 +152,9 @@ export interface AddRequest {
 /** A delivery that was leased as it was added. The caller of `add` knows its other fields. */
 export interface NewLease extends Pick<Lease, 'id' | 'destinationId' | 'lease'> {
   /** The index of its event in the batch. */
-  readonly eventPlace: number
+  readonly eventIndex: number
   /** Its index among the deliveries of the event. */
-  readonly place: number
+  readonly deliveryIndex: number
   /** See {@link LeasedDelivery}. */
   readonly leasedUntilMs?: number | undefined
 }

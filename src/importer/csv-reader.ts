@@ -18,7 +18,7 @@ interface Layout {
 }
 
 /** The line on which a record begins, its size, and the layout of its table. */
-interface RecordPlace {
+interface RecordContext {
   readonly layout: Layout
   readonly line: number
   readonly bytes: number
@@ -123,16 +123,16 @@ export class CsvReader {
     }
   }
 
-  #addRow(record: ParsedRecord, place: RecordPlace, rows: TableRow[]): void {
-    if (hasNoValues(record, place.layout)) {
+  #addRow(record: ParsedRecord, context: RecordContext, rows: TableRow[]): void {
+    if (hasNoValues(record, context.layout)) {
       // A record of one empty cell is a blank line.
       if (record.cells.length === 1) return
-      const { line, count } = this.#withoutValues ?? { line: place.line, count: 0 }
+      const { line, count } = this.#withoutValues ?? { line: context.line, count: 0 }
       this.#withoutValues = { line, count: count + 1 }
       return
     }
     this.#reportWithoutValues(rows)
-    rows.push(rowOf(record, place))
+    rows.push(rowOf(record, context))
   }
 
   #reportWithoutValues(rows: TableRow[]): void {
@@ -170,7 +170,7 @@ function hasNoValues(
   return record.cells.every((cell) => cell.trim() === '')
 }
 
-function rowOf(record: ParsedRecord, { layout, line, bytes }: RecordPlace): TableRow {
+function rowOf(record: ParsedRecord, { layout, line, bytes }: RecordContext): TableRow {
   if (record.kind === 'invalid') {
     return badRow(line, 'invalid_csv', `The row is not valid ${record.problem}`)
   }

@@ -71,8 +71,8 @@ function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
 function checkTerm({ field }: Term, offset: number, scanner: Scanner): void {
   const name = unknownField(field)
   if (name === undefined) return
-  const place = { offset, length: scanner.at - offset }
-  scanner.fail(place, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
+  const range = { offset, length: scanner.at - offset }
+  scanner.fail(range, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
 }
 
 /** Returns the name of a field if events don't have it. */

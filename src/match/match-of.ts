@@ -201,10 +201,10 @@ function checkDepth(keys: readonly string[]): void {
 }
 
 function unusable(keys: readonly string[], reason: string): SettingError {
-  const place = fieldLabel(field(keys))
+  const label = fieldLabel(field(keys))
   return new SettingError(
-    place,
-    `Cannot expect ${place}: ${reason}`,
+    label,
+    `Cannot expect ${label}: ${reason}`,
     'Expect strings, numbers, booleans, null, undefined, arrays and objects of them, regular expressions or predicates.',
   )
 }

@@ -41,9 +41,9 @@ interface Suffixes {
 
 function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
   const word = scanner.rest
-  const place = { offset: scanner.at, length: word.length }
+  const range = { offset: scanner.at, length: word.length }
   if ((word === 'within' ? suffixes.withinMs : suffixes.count) !== undefined) {
-    scanner.fail(place, 'this is given twice', 'Remove one of them.')
+    scanner.fail(range, 'this is given twice', 'Remove one of them.')
   }
   scanner.take(word)
   if (word === 'within') suffixes.withinMs = readDuration(scanner)
@@ -51,7 +51,7 @@ function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
     suffixes.count =
       countOf(word) ??
       scanner.fail(
-        place,
+        range,
         'this is not a count',
         'Write x3 for exactly three, x3.. for at least three, x1..5, or never. To search for the word, put it in quotes.',
       )
@@ -61,12 +61,12 @@ function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
 function readDuration(scanner: Scanner): number {
   scanner.skipGap()
   const word = scanner.rest
-  const place = { offset: scanner.at, length: word.length }
+  const range = { offset: scanner.at, length: word.length }
   scanner.take(word)
   const durationMs = parseDuration(word)
   if (durationMs !== undefined && durationMs > 0) return durationMs
   return scanner.fail(
-    place,
+    range,
     '"within" needs a duration',
     'Add one, such as within 2s or within 500ms.',
   )

@@ -185,9 +185,9 @@ function checkWord(written: Written, scanner: Scanner): void {
   }
   const sign = /[=<>]/.exec(word)
   if (sign !== null) {
-    const place = { offset: written.offset + sign.index, length: 1 }
+    const range = { offset: written.offset + sign.index, length: 1 }
     scanner.fail(
-      place,
+      range,
       'a colon is missing before this',
       'Write properties.revenue:>10 or user:u_1.',
     )

@@ -3,7 +3,7 @@ import { tell } from './notice.tsx'
 import { session } from './session.ts'
 
 /** The state of the page in the fragment of the URL. It contains no token, so that links can be shared. */
-interface Place {
+interface Address {
   readonly filter: string
   readonly onlyFailed: boolean
   /** The run of the receiver and the number of the selected request, such as `mfx3k-12`; empty if none is selected. */
@@ -13,8 +13,8 @@ interface Place {
 /** Follows the receiver, and keeps the filter and the selected request in the fragment of the URL. */
 export async function keepAddress(): Promise<void> {
   const { filter, onlyFailed, selected, capture, receiver } = session
-  /** The place to which the page is moving. Nothing is written until the page is there. */
-  let going: Place | undefined
+  /** The address that the page is opening. Nothing is written until it is open. */
+  let going: Address | undefined
   const select = (): void => {
     const [run, seq] = (going?.request ?? '').split('-')
     if (seq === undefined) session.close()
@@ -23,11 +23,11 @@ export async function keepAddress(): Promise<void> {
     going = undefined
   }
   const go = async (): Promise<void> => {
-    const place = readPlace(location.hash)
-    going = place
-    onlyFailed.value = place.onlyFailed
-    await session.setFilter(place.filter)
-    if (going === place && receiver.value !== undefined) select()
+    const address = readAddress(location.hash)
+    going = address
+    onlyFailed.value = address.onlyFailed
+    await session.setFilter(address.filter)
+    if (going === address && receiver.value !== undefined) select()
   }
   window.addEventListener('popstate', () => void go())
   await go()
@@ -49,18 +49,18 @@ export async function keepAddress(): Promise<void> {
 }
 
 /** Writes the fragment. Changes of a filter and steps in the list replace the entry in the history of the browser. */
-function write(place: Place, isStep: boolean): void {
-  const before = readPlace(location.hash)
-  const hash = hashOf(place)
+function write(address: Address, isStep: boolean): void {
+  const before = readAddress(location.hash)
+  const hash = hashOf(address)
   if (hash === hashOf(before)) return
   const isSame =
-    isStep || (place.filter !== '' && before.filter !== '' && place.request === before.request)
+    isStep || (address.filter !== '' && before.filter !== '' && address.request === before.request)
   const url = hash === '' ? location.pathname : hash
   if (isSame) history.replaceState(null, '', url)
   else history.pushState(null, '', url)
 }
 
-function readPlace(hash: string): Place {
+function readAddress(hash: string): Address {
   const given = new URLSearchParams(hash.slice(1))
   return {
     filter: given.get('filter') ?? '',
@@ -69,7 +69,7 @@ function readPlace(hash: string): Place {
   }
 }
 
-function hashOf({ filter, onlyFailed, request }: Place): string {
+function hashOf({ filter, onlyFailed, request }: Address): string {
   const given = { filter, failures: onlyFailed ? 'only' : '', request }
   const parts = Object.entries(given).filter(([, value]) => value !== '')
   return parts.length === 0 ? '' : `#${new URLSearchParams(parts)}`

@@ -123,7 +123,7 @@ export function follow(filter: string, listener: StreamListener): () => void {
   on('missed', ({ from, to }: { from: number; to: number }) => listener.missed(to - from + 1))
   on('webhooks', ({ summaries, crowd = [] }: Arrivals, seq) => {
     const before = crowd.flatMap(([from, to, failed]) =>
-      Array.from({ length: to - from + 1 }, (_, place) => ({ seq: from + place, failed })),
+      Array.from({ length: to - from + 1 }, (_, index) => ({ seq: from + index, failed })),
     )
     listener.arrived([...before, ...summaries], seq)
   })

@@ -68,14 +68,14 @@ export class EventList {
   /** Returns how many rows are newer than a request. */
   countAfter(seq: number, onlyFailed: boolean): number {
     const rows = this.rows(onlyFailed)
-    return rows.length - placeOf(rows, seq + 1)
+    return rows.length - indexOf(rows, seq + 1)
   }
 
   /** Replaces rows that have the same numbers. */
   replace(rows: readonly ListRow[]): void {
     for (const row of rows) {
-      const place = placeOf(this.#rows, row.seq)
-      if (this.#rows[place]?.seq === row.seq) this.#rows[place] = row
+      const index = indexOf(this.#rows, row.seq)
+      if (this.#rows[index]?.seq === row.seq) this.#rows[index] = row
     }
     this.#failed = undefined
     this.#changed()
@@ -120,7 +120,7 @@ export class EventList {
 
   /** The number of waiting rows that the pause does not keep out of the list. */
   get #drawable(): number {
-    return placeOf(this.#waiting, this.#pausedAt + 1)
+    return indexOf(this.#waiting, this.#pausedAt + 1)
   }
 
   #pauseDrawing(pauseMs: number): void {
@@ -158,7 +158,7 @@ export class EventList {
 }
 
 /** Returns the index of the first row with at least the given number. */
-function placeOf(rows: readonly ListRow[], seq: number): number {
+function indexOf(rows: readonly ListRow[], seq: number): number {
   let [from, to] = [0, rows.length]
   while (from < to) {
     const middle = (from + to) >> 1

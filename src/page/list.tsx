@@ -21,13 +21,13 @@ export function List(): JSX.Element {
   const { first, last, unseen } = useScroll(box)
   const shown: JSX.Element[] = []
   const unread: number[] = []
-  for (let place = first; place < Math.min(last, rows.length); place++) {
-    const row = rows[rows.length - 1 - place]
+  for (let index = first; index < Math.min(last, rows.length); index++) {
+    const row = rows[rows.length - 1 - index]
     if (row === undefined) continue
     if (row.summary === undefined) unread.push(row.seq)
     const isSelected = row.seq === selected.value
     const isCompared = row.seq === compared.value
-    const position = { place, count: rows.length }
+    const position = { index, count: rows.length }
     shown.push(<Row key={row.seq} {...{ row, isSelected, isCompared, position }} />)
   }
 
@@ -79,7 +79,7 @@ export function List(): JSX.Element {
 }
 
 /**
- * Keeps the rows on the screen in place when new ones arrive above them. Returns the places of the rows to draw, and
+ * Keeps the rows on the screen in place when new ones arrive above them. Returns the range of the rows to draw, and
  * how many new rows are above the screen.
  */
 function useScroll(box: RefObject<HTMLDivElement | null>): {
@@ -147,11 +147,11 @@ interface RowParts {
   readonly isSelected: boolean
   /** Whether the selected request is compared with this one. */
   readonly isCompared: boolean
-  readonly position: { readonly place: number; readonly count: number }
+  readonly position: { readonly index: number; readonly count: number }
 }
 
 function Row({ row, isSelected, isCompared, position }: RowParts): JSX.Element {
-  const { place, count } = position
+  const { index, count } = position
   return (
     <div
       class={`row ${row.failed ? 'failed' : ''} ${isCompared ? 'compared' : ''}`}
@@ -159,8 +159,8 @@ function Row({ row, isSelected, isCompared, position }: RowParts): JSX.Element {
       role="option"
       aria-selected={isSelected}
       aria-setsize={count}
-      aria-posinset={place + 1}
-      style={{ top: `${place * rowPixels}px` }}
+      aria-posinset={index + 1}
+      style={{ top: `${index * rowPixels}px` }}
       onClick={() => session.choose(row.seq)}
     >
       {row.summary === undefined ? (

@@ -212,10 +212,10 @@ class Session {
   selectNeighbour(step: 1 | -1): void {
     const rows = this.list.rows(this.onlyFailed.value)
     const index = rows.findIndex(({ seq }) => seq === this.current)
-    let place = index === -1 ? rows.length - 1 : index + step
+    let target = index === -1 ? rows.length - 1 : index + step
     // Skip the selected request, because it cannot be compared with itself.
-    if (this.compared.value != null && rows[place]?.seq === this.selected.value) place += step
-    this.#step(rows[place])
+    if (this.compared.value != null && rows[target]?.seq === this.selected.value) target += step
+    this.#step(rows[target])
   }
 
   selectEnd(end: 'newest' | 'oldest'): void {

@@ -89,9 +89,9 @@ const units = [
 /** Formats a duration in its two largest units, or in one if it is below a minute: `3 h 57 min`, `40 s`. */
 export function durationText(durationMs: number): string {
   if (durationMs < 1) return 'under 1 ms'
-  const place = units.findIndex(([, eachMs]) => durationMs >= eachMs)
-  const [unit, unitMs] = units[place] ?? ['ms', 1]
-  const [lesser, lesserMs] = units[place + 1] ?? ['', 0]
+  const index = units.findIndex(([, eachMs]) => durationMs >= eachMs)
+  const [unit, unitMs] = units[index] ?? ['ms', 1]
+  const [lesser, lesserMs] = units[index + 1] ?? ['', 0]
   const rest = lesserMs === 0 ? 0 : Math.floor((durationMs % unitMs) / lesserMs)
   return `${countText(Math.floor(durationMs / unitMs))} ${unit}${rest === 0 ? '' : ` ${rest} ${lesser}`}`
 }

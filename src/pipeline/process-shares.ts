@@ -1,7 +1,7 @@
 import {
   ClocksDisagreeError,
   isTemporary,
-  placeHoldsMs,
+  membershipHoldsMs,
   heartbeatMs,
   processGoneMs,
   rateShareOf,
@@ -10,7 +10,7 @@ import {
   type DeliveringProcesses,
   type DispatchTarget,
   type Peers,
-  type ProcessPlace,
+  type ProcessMembership,
 } from '../delivery/index.ts'
 import { messageOf, type Destination } from '../model/index.ts'
 import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
@@ -59,13 +59,13 @@ const silences = {
 
 /** The store's last answer, and the time since the heartbeat that it answered. */
 interface Answer {
-  readonly places: ReadonlyMap<string, ProcessPlace>
+  readonly memberships: ReadonlyMap<string, ProcessMembership>
   readonly elapsedMs: () => number
 }
 
 /**
  * Determines how much this process may send to each endpoint while several processes share a store, from the answers
- * to its heartbeats. It must not send after {@link placeHoldsMs} without an answer, because others may have taken
+ * to its heartbeats. It must not send after {@link membershipHoldsMs} without an answer, because others may have taken
  * over, nor while its clock and the store's disagree.
  */
 export class ProcessShares implements Peers {
@@ -93,15 +93,15 @@ export class ProcessShares implements Peers {
 
   /** Returns how much this process may send to each endpoint of a destination. */
   shareOf({ id, concurrency }: Destination): EndpointShare {
-    const place = this.placeOf(id)
+    const membership = this.membershipOf(id)
     return {
-      concurrency: this.maySend ? shareOf(concurrency, place) : 0,
-      rateShare: rateShareOf(concurrency, place),
+      concurrency: this.maySend ? shareOf(concurrency, membership) : 0,
+      rateShare: rateShareOf(concurrency, membership),
     }
   }
 
-  placeOf(destinationId: string): ProcessPlace | undefined {
-    return this.#answer?.places.get(destinationId)
+  membershipOf(destinationId: string): ProcessMembership | undefined {
+    return this.#answer?.memberships.get(destinationId)
   }
 
   tell(news: BreakerNews): void {
@@ -113,7 +113,7 @@ export class ProcessShares implements Peers {
    * was suspended.
    */
   get maySend(): boolean {
-    return this.#answer !== undefined && this.#answer.elapsedMs() < placeHoldsMs
+    return this.#answer !== undefined && this.#answer.elapsedMs() < membershipHoldsMs
   }
 
   /** Why the process sends nothing for now; undefined if it may send. */
@@ -179,14 +179,18 @@ export class ProcessShares implements Peers {
     const ids = this.#options.destinationIds()
     const destinationIds = looksAfterStore ? [storeWide, ...ids] : ids
     const answered = await processes.heartbeat({ processId: this.#processId, destinationIds })
-    const places = new Map(answered.map((place) => [place.destinationId, place]))
-    this.#isFirst = places.get(storeWide)?.rank === 0
+    const memberships = new Map(
+      answered.map((membership) => [membership.destinationId, membership]),
+    )
+    this.#isFirst = memberships.get(storeWide)?.rank === 0
     // Stay joined, even if a destination is added later where other processes have not made room yet.
     this.#hasJoined ||= answered.every(hasRoom)
-    this.#answer = { places, elapsedMs }
+    this.#answer = { memberships, elapsedMs }
     if (this.#closed !== undefined) return
     this.#end?.cancel()
-    this.#end = runtime.clock.schedule(placeHoldsMs - elapsedMs(), () => this.#fallSilent('store'))
+    this.#end = runtime.clock.schedule(membershipHoldsMs - elapsedMs(), () =>
+      this.#fallSilent('store'),
+    )
     if (this.#silence !== undefined && this.maySend) {
       if (this.#sends) runtime.log.warn(silences[this.#silence].ends)
       this.#silence = undefined
@@ -222,7 +226,7 @@ export class ProcessShares implements Peers {
  * Whether a process may use its share at a destination: it is alone there, or has been a member for so long that all
  * others know it.
  */
-function hasRoom({ destinationId, processes, memberMs }: ProcessPlace): boolean {
+function hasRoom({ destinationId, processes, memberMs }: ProcessMembership): boolean {
   if (destinationId === storeWide) return true
   return processes === 1 || memberMs >= processGoneMs
 }

@@ -30,8 +30,8 @@ export async function checkEndpointNames(
   })
   const problems: ConfigurationProblem[] = []
   let isLate = false
-  const note = (place: string, { kind, setting, message }: NameFinding): void => {
-    const path = `${place}.${setting}`
+  const note = (endpointPath: string, { kind, setting, message }: NameFinding): void => {
+    const path = `${endpointPath}.${setting}`
     if (kind === 'refused' && !isLate) problems.push({ path, message, hint: undefined })
     else log.warn('the host name of an endpoint cannot be used', { setting: path, reason: message })
   }

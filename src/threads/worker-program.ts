@@ -24,8 +24,8 @@ export function startWorker(program: URL): Worker {
 }
 
 function optionsOfFiles(options: readonly string[]): { execArgv?: string[] } {
-  const isOfProgram = (option: string, place: number): boolean =>
-    option.startsWith('--input-type') || options[place - 1] === '--input-type'
+  const isOfProgram = (option: string, index: number): boolean =>
+    option.startsWith('--input-type') || options[index - 1] === '--input-type'
   if (!options.some(isOfProgram)) return {}
-  return { execArgv: options.filter((option, place) => !isOfProgram(option, place)) }
+  return { execArgv: options.filter((option, index) => !isOfProgram(option, index)) }
 }

@@ -3,7 +3,7 @@ import {
   Dispatcher,
   processGoneMs,
   type BreakerNews,
-  type ProcessPlace,
+  type ProcessMembership,
 } from '../../src/delivery/index.ts'
 import { hiddenEndpoint } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
@@ -21,7 +21,7 @@ function threeProcesses() {
   const state = { status: 503, arrives: (() => true) as (news: BreakerNews) => boolean }
   const requests: { rank: number; afterMs: number }[] = []
   const processes = [0, 1, 2].map((rank) => {
-    const place: ProcessPlace = {
+    const membership: ProcessMembership = {
       destinationId: 'crm',
       rank,
       processes: 3,
@@ -42,7 +42,7 @@ function threeProcesses() {
       targets: [target('crm', sender, 3)],
       runtime,
       keepsParked: true,
-      peers: { placeOf: () => place, tell },
+      peers: { membershipOf: () => membership, tell },
     })
     onTestFinished(() => dispatcher.stop())
     return { rank, dispatcher, endpoints }

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { placeHoldsMs, heartbeatMs, shareOf, type ProcessPlace } from '../../src/delivery/index.ts'
+import {
+  membershipHoldsMs,
+  heartbeatMs,
+  shareOf,
+  type ProcessMembership,
+} from '../../src/delivery/index.ts'
 import { limits } from '../../src/model/index.ts'
 import { ProcessRegistry } from '../support/process-registry.ts'
 import { seededRandom } from '../../src/receiver/faults/seeded-random.ts'
@@ -23,20 +28,20 @@ interface Step {
 }
 
 /** A heartbeat in progress, with the times at which the registry sees it and its answer arrives. */
-interface Beat {
+interface PendingHeartbeat {
   readonly sentAtMs: number
   readonly seenAtMs: number
   readonly answeredAtMs: number
-  places: readonly ProcessPlace[] | undefined
+  memberships: readonly ProcessMembership[] | undefined
 }
 
 /** A process that sends as many requests as its share allows. */
 class SimulatedProcess {
   readonly id: string
-  place: ProcessPlace | undefined
-  placeSentAtMs = -Infinity
-  nextBeatAtMs = 0
-  beat: Beat | undefined
+  membership: ProcessMembership | undefined
+  membershipSentAtMs = -Infinity
+  nextHeartbeatAtMs = 0
+  heartbeat: PendingHeartbeat | undefined
   isLeaving = false
   cutOffUntilMs = -Infinity
   standsStillUntilMs = -Infinity
@@ -48,8 +53,8 @@ class SimulatedProcess {
 
   /** The requests that it may have in flight now. */
   share(concurrency: number, nowMs: number): number {
-    const holds = nowMs - this.placeSentAtMs < placeHoldsMs
-    return holds && !this.isLeaving ? shareOf(concurrency, this.place) : 0
+    const holds = nowMs - this.membershipSentAtMs < membershipHoldsMs
+    return holds && !this.isLeaving ? shareOf(concurrency, this.membership) : 0
   }
 }
 
@@ -126,9 +131,13 @@ class SimulatedProcesses {
     const { nowMs } = this
     process.requestEndsMs = process.requestEndsMs.filter((endMs) => endMs > nowMs)
     // The registry sees a heartbeat even if its process ends meanwhile.
-    const { beat } = process
-    if (beat !== undefined && beat.places === undefined && beat.seenAtMs <= nowMs) {
-      beat.places = this.#registry.heartbeatNow({
+    const { heartbeat } = process
+    if (
+      heartbeat !== undefined &&
+      heartbeat.memberships === undefined &&
+      heartbeat.seenAtMs <= nowMs
+    ) {
+      heartbeat.memberships = this.#registry.heartbeatNow({
         processId: process.id,
         destinationIds: [destinationId],
       })
@@ -150,20 +159,20 @@ class SimulatedProcesses {
 
   #heartbeat(process: SimulatedProcess): void {
     const { nowMs } = this
-    const { beat } = process
-    if (beat !== undefined && beat.answeredAtMs <= nowMs) {
-      process.beat = undefined
-      if (process.cutOffUntilMs <= nowMs && beat.places !== undefined) {
-        process.place = beat.places[0]
-        process.placeSentAtMs = beat.sentAtMs
+    const { heartbeat } = process
+    if (heartbeat !== undefined && heartbeat.answeredAtMs <= nowMs) {
+      process.heartbeat = undefined
+      if (process.cutOffUntilMs <= nowMs && heartbeat.memberships !== undefined) {
+        process.membership = heartbeat.memberships[0]
+        process.membershipSentAtMs = heartbeat.sentAtMs
       }
-      process.nextBeatAtMs = Math.max(beat.sentAtMs + heartbeatMs, nowMs)
+      process.nextHeartbeatAtMs = Math.max(heartbeat.sentAtMs + heartbeatMs, nowMs)
     }
-    if (process.beat !== undefined || process.nextBeatAtMs > nowMs) return
+    if (process.heartbeat !== undefined || process.nextHeartbeatAtMs > nowMs) return
     const isCutOff = process.cutOffUntilMs > nowMs
     const seenAtMs = isCutOff ? Infinity : nowMs + this.#random() * this.delayMsMax
     const answeredAtMs = (isCutOff ? nowMs : seenAtMs) + this.#random() * this.delayMsMax
-    process.beat = { sentAtMs: nowMs, seenAtMs, answeredAtMs, places: undefined }
+    process.heartbeat = { sentAtMs: nowMs, seenAtMs, answeredAtMs, memberships: undefined }
   }
 }
 

@@ -4,11 +4,11 @@ import {
   rateShareOf,
   processGoneMs,
   shareOf,
-  type ProcessPlace,
+  type ProcessMembership,
 } from '../../src/delivery/index.ts'
 
 /** Makes a place. By default the process is alone and has been a member for long. */
-function place(changes: Partial<ProcessPlace> = {}): ProcessPlace {
+function membership(changes: Partial<ProcessMembership> = {}): ProcessMembership {
   const settled = { memberMs: processGoneMs }
   return { destinationId: 'crm', rank: 0, processes: 1, ...settled, ...changes }
 }
@@ -17,16 +17,16 @@ function place(changes: Partial<ProcessPlace> = {}): ProcessPlace {
 function shares(
   concurrency: number,
   processes: number,
-  changes: Partial<ProcessPlace> = {},
+  changes: Partial<ProcessMembership> = {},
 ): readonly number[] {
   return Array.from({ length: processes }, (_, rank) =>
-    shareOf(concurrency, place({ processes, rank, ...changes })),
+    shareOf(concurrency, membership({ processes, rank, ...changes })),
   )
 }
 
 describe('a share of the rate', () => {
   test('is everything for a process that is alone', () => {
-    expect(rateShareOf(10, place())).toBe(1)
+    expect(rateShareOf(10, membership())).toBe(1)
   })
 
   test.each([1, 2, 3, 10])(
@@ -34,7 +34,7 @@ describe('a share of the rate', () => {
     (all) => {
       for (const processes of [1, 2, 3, 4, 7, 11]) {
         const senders = shares(all, processes).filter((share) => share > 0)
-        expect(senders.length * rateShareOf(all, place({ processes }))).toBeCloseTo(1)
+        expect(senders.length * rateShareOf(all, membership({ processes }))).toBeCloseTo(1)
       }
     },
   )
@@ -46,7 +46,7 @@ describe('a share of the concurrency', () => {
   })
 
   test('is everything for a process that is alone, however new', () => {
-    expect(shareOf(10, place({ memberMs: 0 }))).toBe(10)
+    expect(shareOf(10, membership({ memberMs: 0 }))).toBe(10)
   })
 
   test.each([1, 2, 3, 7, 10, 1_000])('is as equal as possible, and adds up to %i', (all) => {
@@ -59,8 +59,8 @@ describe('a share of the concurrency', () => {
 
   test('is nothing for a newcomer until all others have made room', () => {
     const newcomer = { processes: 2, rank: 1 }
-    expect(shareOf(10, place({ ...newcomer, memberMs: processGoneMs - 1 }))).toBe(0)
-    expect(shareOf(10, place({ ...newcomer, memberMs: processGoneMs }))).toBe(5)
+    expect(shareOf(10, membership({ ...newcomer, memberMs: processGoneMs - 1 }))).toBe(0)
+    expect(shareOf(10, membership({ ...newcomer, memberMs: processGoneMs }))).toBe(5)
   })
 
   test('is larger for the processes that joined first if the shares cannot be equal', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   ClocksDisagreeError,
-  placeHoldsMs,
+  membershipHoldsMs,
   heartbeatMs,
   processGoneMs,
   type BreakerNews,
@@ -28,7 +28,7 @@ const outage = new StoreUnusableError({ message: 'Cannot use the store', isTempo
 class HookedProcesses implements DeliveringProcesses {
   readonly #registry: ProcessRegistry
   before: () => Promise<unknown> = () => Promise.resolve()
-  beats = 0
+  heartbeats = 0
   readonly news: BreakerNews[] = []
 
   constructor(registry: ProcessRegistry) {
@@ -36,7 +36,7 @@ class HookedProcesses implements DeliveringProcesses {
   }
 
   async heartbeat(request: Heartbeat): ReturnType<DeliveringProcesses['heartbeat']> {
-    this.beats++
+    this.heartbeats++
     await this.before()
     return this.#registry.heartbeat(request)
   }
@@ -97,7 +97,7 @@ describe('processes that share a store', () => {
     processes.before = () => Promise.reject(wrong)
     await clock.advance(heartbeatMs)
     expect([share(), shares.maySend, state.changes]).toEqual([0, false, changesBefore + 1])
-    await clock.advance(2 * placeHoldsMs)
+    await clock.advance(2 * membershipHoldsMs)
     processes.before = () => Promise.resolve()
     await clock.advance(500)
     expect(share()).toBe(10)
@@ -143,7 +143,7 @@ describe('processes that share a store', () => {
     const [first, second] = [await start(), await start()]
     await clock.advance(2 * processGoneMs)
     second.processes.before = () => Promise.reject(outage)
-    await clock.advance(placeHoldsMs + heartbeatMs)
+    await clock.advance(membershipHoldsMs + heartbeatMs)
     expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, 'store'])
     await clock.advance(processGoneMs)
     second.processes.before = () => Promise.resolve()
@@ -175,9 +175,9 @@ describe('processes that share a store', () => {
     expect(second.share()).toBe(0)
     await clock.advance(heartbeatMs)
     expect(first.share()).toBe(10)
-    const { beats } = second.processes
+    const { heartbeats } = second.processes
     await clock.advance(processGoneMs)
-    expect(second.processes.beats).toBe(beats)
+    expect(second.processes.heartbeats).toBe(heartbeats)
   })
 
   test('stop sending long before others take over if their heartbeats fail', async () => {
@@ -185,7 +185,7 @@ describe('processes that share a store', () => {
     const [first, second] = [await start(), await start()]
     await clock.advance(2 * processGoneMs)
     second.processes.before = () => Promise.reject(outage)
-    await clock.advance(placeHoldsMs)
+    await clock.advance(membershipHoldsMs)
     expect(second.share()).toBe(0)
     expect(second.shares.maySend).toBe(false)
     expect(first.share()).toBe(5)
@@ -204,7 +204,7 @@ describe('processes that share a store', () => {
     const { clock, start } = world()
     const { processes, share, state, warnings } = await start()
     processes.before = () => Promise.reject(outage)
-    await clock.advance(placeHoldsMs - 500)
+    await clock.advance(membershipHoldsMs - 500)
     processes.before = () => Promise.resolve()
     await clock.advance(1_000)
     const { changes } = state
@@ -240,7 +240,7 @@ describe('the time for which a heartbeat is valid', () => {
     const { opened, open } = gate()
     const next = gate()
     processes.before = () => opened
-    await clock.advance(heartbeatMs + placeHoldsMs - 500)
+    await clock.advance(heartbeatMs + membershipHoldsMs - 500)
     processes.before = () => next.opened
     open()
     await clock.advance(0)
@@ -254,7 +254,7 @@ describe('the time for which a heartbeat is valid', () => {
     const { clock, start } = world()
     const { shares, share } = await start()
     // No timer fires, as in a process after SIGSTOP.
-    clock.jump(placeHoldsMs)
+    clock.jump(membershipHoldsMs)
     expect(shares.maySend).toBe(false)
     expect(share()).toBe(0)
   })
@@ -267,6 +267,6 @@ test('a permanent error is reported, and no more heartbeats are sent', async () 
   processes.before = () => Promise.reject(error)
   await clock.advance(3 * processGoneMs)
   expect(failures).toEqual([error])
-  expect(processes.beats).toBe(2)
+  expect(processes.heartbeats).toBe(2)
   expect(share()).toBe(0)
 })

@@ -2,7 +2,7 @@ import {
   processGoneMs,
   type DeliveringProcesses,
   type Heartbeat,
-  type ProcessPlace,
+  type ProcessMembership,
 } from '../../src/delivery/index.ts'
 
 interface Member {
@@ -20,12 +20,12 @@ export class ProcessRegistry implements DeliveringProcesses {
     this.#nowMs = nowMs
   }
 
-  heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessPlace[]> {
+  heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessMembership[]> {
     return Promise.resolve(this.heartbeatNow({ processId, destinationIds }))
   }
 
   /** The same without a promise, for tests that simulate the round trip. */
-  heartbeatNow({ processId, destinationIds }: Heartbeat): readonly ProcessPlace[] {
+  heartbeatNow({ processId, destinationIds }: Heartbeat): readonly ProcessMembership[] {
     const nowMs = this.#nowMs()
     return destinationIds.map((destinationId) => {
       const members = this.#members.get(destinationId) ?? []

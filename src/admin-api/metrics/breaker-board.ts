@@ -7,7 +7,7 @@ export interface EndpointNames {
   readonly endpoints: readonly { readonly url: string }[]
 }
 
-interface BreakerStanding {
+interface BreakerStatus {
   readonly destination: string
   /** The URL without its secret parts. */
   readonly endpoint: string
@@ -30,7 +30,7 @@ export class BreakerBoard {
   /** Adds new endpoints, and forgets removed ones. Returns the names of the removed ones. */
   configure(
     destinations: readonly EndpointNames[],
-  ): readonly Pick<BreakerStanding, 'destination' | 'endpoint'>[] {
+  ): readonly Pick<BreakerStatus, 'destination' | 'endpoint'>[] {
     const before = this.#endpoints
     const entryOf = (id: string, url: string): BoardEntry =>
       before.get(id)?.get(url) ?? { name: hiddenEndpoint(url), change: undefined }
@@ -72,7 +72,7 @@ export class BreakerBoard {
   }
 
   /** Returns the breaker state of every configured endpoint. */
-  standings(): readonly BreakerStanding[] {
+  standings(): readonly BreakerStatus[] {
     return [...this.#endpoints].flatMap(([destination, entries]) =>
       [...entries.values()].map(({ name, change }) => ({
         destination,

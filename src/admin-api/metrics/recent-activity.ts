@@ -27,12 +27,12 @@ export class RecentActivity {
   /** Adds to a count of the current minute. */
   count(what: 'accepted' | 'delivered' | 'failed', count: number): void {
     const minute = Math.floor(this.#clock.nowMs() / minuteMs)
-    const place = minute % minutesMax
+    const slot = minute % minutesMax
     const atMs = minute * minuteMs
-    let counts = this.#minutes[place]
+    let counts = this.#minutes[slot]
     if (counts?.atMs !== atMs) {
       counts = { atMs, accepted: 0, delivered: 0, failed: 0 }
-      this.#minutes[place] = counts
+      this.#minutes[slot] = counts
     }
     counts[what] += count
   }

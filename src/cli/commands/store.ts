@@ -89,6 +89,6 @@ database cannot be used, 130 interrupted.`,
     const to = (await readGiven(given, io, '--to')) ?? given
     const { migrate, planMigrate } = await import('../migrating/migrate.ts')
     const output = commandOutput(view, io)
-    return (isDryRun ? planMigrate : migrate)({ places: { from, to }, ...output })
+    return (isDryRun ? planMigrate : migrate)({ stores: { from, to }, ...output })
   },
 })

@@ -17,12 +17,12 @@ import type { CommandOutput } from '../output/style.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
 
 interface MigrateRun extends CommandOutput {
-  readonly places: MigrationPlaces
+  readonly stores: MigrationPlaces
 }
 
 /** Migrates a store and shows the progress. At the end, prints how both sides compare. */
 export async function migrate(run: MigrateRun): Promise<ExitCode> {
-  const { io, places } = run
+  const { io, stores } = run
   const elapsedMs = stopwatch()
   const { newId, clock } = createRuntime()
   const format = progressFormat(elapsedMs)
@@ -30,7 +30,7 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const endProgress = startProgress(io, () => line, { color: run.color, quiet: false })
   try {
     const outcome = await migrateStore({
-      ...places,
+      ...stores,
       // Keep migrating even if stdout is closed.
       signal: io.interrupted,
       newId,
@@ -46,8 +46,8 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
 
 /** Shows what a migration would move. */
 export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
-  const { io, places } = run
-  const plan = await planMigration(places)
+  const { io, stores } = run
+  const plan = await planMigration(stores)
   if (run.json) {
     await writeData(io, recordLine(planRecord(plan)))
     return exitCodes.ok
@@ -56,7 +56,7 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
   await writeData(io, textTable(rows, fileColumns, run))
   const all = formatCount(rows.reduce((sum, { source }) => sum + source, 0))
   const are = plan.isMoved ? 'have already moved' : 'would move'
-  note(run, `${all} rows ${are}: ${plainText(places.from)} to ${plan.place}`)
+  note(run, `${all} rows ${are}: ${plainText(stores.from)} to ${plan.place}`)
   return exitCodes.ok
 }
 
@@ -66,24 +66,24 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   else if (outcome.kind !== 'interrupted') {
     await writeData(io, textTable(outcome.figures, [...fileColumns, databaseColumn], run))
   }
-  const [from, place] = [plainText(run.places.from), plainText(outcome.place)]
+  const [from, to] = [plainText(run.stores.from), plainText(outcome.place)]
   switch (outcome.kind) {
     case 'moved':
-      note(run, `Moved ${from} to ${place}: every row arrived.`)
+      note(run, `Moved ${from} to ${to}: every row arrived.`)
       note(
         run,
         'No process can deliver from the file any more. From now on, pass the database as --store.',
       )
       return exitCodes.ok
     case 'already':
-      note(run, `${from} has already been moved to ${place}; there is nothing left to do.`)
+      note(run, `${from} has already been moved to ${to}; there is nothing left to do.`)
       return exitCodes.ok
     case 'interrupted':
-      note(run, `Interrupted: ${place} is still empty. Run the same command again to start over`)
+      note(run, `Interrupted: ${to} is still empty. Run the same command again to start over`)
       return exitCodes.interrupted
     case 'different':
       for (const column of outcome.columns) note(run, `Different: ${column}`)
-      note(run, `The rows in ${place} would differ from ${from}, so neither was changed`)
+      note(run, `The rows in ${to} would differ from ${from}, so neither was changed`)
       return exitCodes.internal
   }
 }
@@ -108,19 +108,19 @@ function outcomeRecord(
   outcome: MoveOutcome,
   durationMs: number,
 ): Readonly<Record<string, unknown>> {
-  const { kind, place } = outcome
+  const { kind, place: to } = outcome
   return {
     kind: 'migrated',
     outcome: kind,
-    to: place,
+    to,
     ms: Math.round(durationMs),
     ...('figures' in outcome ? { figures: outcome.figures } : {}),
     ...('columns' in outcome ? { columns: outcome.columns } : {}),
   }
 }
 
-function planRecord({ place, figures, isMoved }: MovePlan): Readonly<Record<string, unknown>> {
-  return { kind: 'migrated', outcome: 'planned', to: place, moved: isMoved, ...figures }
+function planRecord({ place: to, figures, isMoved }: MovePlan): Readonly<Record<string, unknown>> {
+  return { kind: 'migrated', outcome: 'planned', to, moved: isMoved, ...figures }
 }
 
 /** Returns a function that formats the progress: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */

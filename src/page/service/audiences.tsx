@@ -83,15 +83,15 @@ export function AudienceMembers({ id }: { readonly id: string }): JSX.Element {
             label={`Members of ${visibleText(name)}`}
             columns={['userId', 'anonymousId', 'Email', 'Value']}
             empty="There are no members."
-            rows={memberList.map(({ userId, anonymousId, email, value }, place) => ({
-              key: String(place),
+            rows={memberList.map(({ userId, anonymousId, email, value }, index) => ({
+              key: String(index),
               cells: [
                 ...[userId, anonymousId, email].map((id) => visibleText(id ?? '–')),
                 visibleText(JSON.stringify(value)),
               ],
             }))}
           />
-          <Pager place={after} next={next} turn={turn} />
+          <Pager cursor={after} next={next} turn={turn} />
         </>
       )}
     </Shown>

@@ -45,7 +45,7 @@ export function Deletions(): JSX.Element {
                 ],
               }))}
             />
-            <Pager place={before} next={next} turn={turn} />
+            <Pager cursor={before} next={next} turn={turn} />
           </>
         )}
       </Shown>

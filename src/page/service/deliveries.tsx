@@ -118,7 +118,7 @@ function Pages({ conditions }: Parts): JSX.Element {
               rows={deliveries.map(row)}
               empty="No delivery matches."
             />
-            <Pager place={before} next={next} turn={turn} />
+            <Pager cursor={before} next={next} turn={turn} />
           </>
         )}
       </Shown>

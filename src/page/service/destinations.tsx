@@ -63,9 +63,9 @@ function Destination({ destination }: { readonly destination: DestinationFields 
       </div>
       <dl class="pairs">
         <Pair name="Deliveries">
-          {states.map((state, place) => (
+          {states.map((state, index) => (
             <span key={state} class={countLook(state, destination[state])}>
-              {place === 0 ? '' : ', '}
+              {index === 0 ? '' : ', '}
               {countText(destination[state])} {state}
             </span>
           ))}

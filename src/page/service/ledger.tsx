@@ -122,9 +122,9 @@ function FlowBars({
       </div>
       <figcaption>
         <strong>{total}</strong>
-        {parts.map((part, place) => (
+        {parts.map((part, index) => (
           <span key={part} class={`key ${part}`}>
-            {texts[place]}
+            {texts[index]}
           </span>
         ))}
         {left === 0 ? (

@@ -63,8 +63,8 @@ function Source({ source, url }: Parts): JSX.Element {
         <Table
           label={`Last rejected calls of ${id}`}
           columns={['Rejected', 'messageId', 'Code', 'Reason']}
-          rows={latestRejected.map(({ at, messageId, code, message }, place) => ({
-            key: String(place),
+          rows={latestRejected.map(({ at, messageId, code, message }, index) => ({
+            key: String(index),
             cells: [
               at === null ? '–' : <Moment at={at} />,
               visibleText(messageId?.slice(0, 60) ?? '–'),

@@ -39,8 +39,8 @@ export function Table({
               class={href === undefined ? undefined : 'opens'}
               onClick={href === undefined ? undefined : (event) => openRow(event, href)}
             >
-              {cells.map((cell, place) => (
-                <td key={place} data-column={columns[place]}>
+              {cells.map((cell, index) => (
+                <td key={index} data-column={columns[index]}>
                   {cell}
                 </td>
               ))}
@@ -60,17 +60,17 @@ function openRow({ target }: MouseEvent, href: string): void {
 
 /** Buttons for the first and the next page of a list. */
 export function Pager<Cursor>({
-  place,
+  cursor,
   next,
   turn,
 }: {
-  readonly place: Cursor | undefined
+  readonly cursor: Cursor | undefined
   readonly next: Cursor | null
-  readonly turn: (place: Cursor | undefined) => void
+  readonly turn: (cursor: Cursor | undefined) => void
 }): JSX.Element {
   return (
     <div class="actions">
-      {place === undefined ? null : (
+      {cursor === undefined ? null : (
         <button type="button" onClick={() => turn(undefined)}>
           First page
         </button>

@@ -1,6 +1,6 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 
-/** The value of a text, or the place of its first mistake. */
+/** The value of a text, or the position of its first mistake. */
 export type JsonOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | {

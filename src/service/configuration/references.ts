@@ -182,7 +182,7 @@ function checkEndpointSettings(endpoints: readonly EndpointSettings[], guard?: A
 
 /** Runs a check, and turns a SettingError into a problem. */
 function refusal(
-  place: DocumentPath | ((error: SettingError) => DocumentPath),
+  location: DocumentPath | ((error: SettingError) => DocumentPath),
   check: () => unknown,
 ): readonly PlacedProblem[] {
   try {
@@ -190,7 +190,7 @@ function refusal(
     return []
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
-    const path = typeof place === 'function' ? place(error) : place
+    const path = typeof location === 'function' ? location(error) : location
     return [{ path, message: error.message, hint: error.hint }]
   }
 }

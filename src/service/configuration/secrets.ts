@@ -27,7 +27,7 @@ interface ResolvedSecrets {
 }
 
 /** A setting that may be `env:NAME` or `@file`, and whose value must not be shown as it is. */
-interface SecretPlace {
+interface SecretSetting {
   /** A star stands for any key or index. */
   readonly pattern: DocumentPath
   /** Formats the value without its secret parts. */
@@ -37,7 +37,7 @@ interface SecretPlace {
 const maskedValue = '********'
 const masked = (): string => maskedValue
 
-const secretPlaces: readonly SecretPlace[] = [
+const secretSettings: readonly SecretSetting[] = [
   { pattern: ['admin', 'token'], shown: masked },
   { pattern: ['admin', 'metricsToken'], shown: masked },
   {
@@ -52,21 +52,23 @@ const secretPlaces: readonly SecretPlace[] = [
 ]
 
 /** Endpoint URLs. They are not `secretPlaces`, so that a problem can show a wrong value, such as a number. */
-const endpointUrl: SecretPlace = {
+const endpointUrl: SecretSetting = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,
 }
 
-const places: readonly SecretPlace[] = [...secretPlaces, endpointUrl]
+const allSecretSettings: readonly SecretSetting[] = [...secretSettings, endpointUrl]
 
-/** Returns the place at a path; undefined if its value is not secret. */
-export function secretPlaceAt(path: DocumentPath): SecretPlace | undefined {
-  return places.find(({ pattern }) => pattern.length === path.length && leadsTo(path, pattern))
+/** Returns the secret setting at a path; undefined if its value is not secret. */
+export function secretSettingAt(path: DocumentPath): SecretSetting | undefined {
+  return allSecretSettings.find(
+    ({ pattern }) => pattern.length === path.length && leadsTo(path, pattern),
+  )
 }
 
 /** Whether problems must not show the value at a path: it may be a secret, or in the place of an object with one. */
 export function isKeptFromProblems(path: DocumentPath): boolean {
-  return secretPlaces.some(({ pattern }) => leadsTo(path, pattern))
+  return secretSettings.some(({ pattern }) => leadsTo(path, pattern))
 }
 
 function leadsTo(path: DocumentPath, pattern: DocumentPath): boolean {
@@ -83,7 +85,9 @@ export async function resolveSecrets(
 ): Promise<ResolvedSecrets> {
   const origins = new Map<string, SettingOrigin>()
   const problems: PlacedProblem[] = []
-  const texts = places.flatMap(({ pattern }) => textsAt({ path: [], value: document }, pattern))
+  const texts = allSecretSettings.flatMap(({ pattern }) =>
+    textsAt({ path: [], value: document }, pattern),
+  )
   await Promise.all(texts.filter(({ value }) => isReference(value)).map(resolveAt))
   return { origins, problems }
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../model/index.ts'
 import { formatPath, type DocumentPath } from './problem.ts'
-import { secretPlaceAt, type SettingOrigin } from './secrets.ts'
+import { secretSettingAt, type SettingOrigin } from './secrets.ts'
 
 /** A setting and its value in force. */
 export interface EffectiveSetting {
@@ -33,7 +33,7 @@ export function effectiveSettings({
     }
     const formatted = formatPath(path)
     const origin = secretOrigins.get(formatted) ?? (inFile === undefined ? 'default' : 'file')
-    const shown = typeof value === 'string' ? secretPlaceAt(path)?.shown(value) : undefined
+    const shown = typeof value === 'string' ? secretSettingAt(path)?.shown(value) : undefined
     return [{ path: formatted, value: shown ?? value, origin }]
   }
 }
@@ -42,7 +42,7 @@ export function effectiveSettings({
 function isOneSetting(value: JsonValue, path: DocumentPath): boolean {
   if (Array.isArray(value)) {
     return (
-      secretPlaceAt([...path, 0]) === undefined &&
+      secretSettingAt([...path, 0]) === undefined &&
       value.every((element) => typeof element !== 'object')
     )
   }

@@ -64,12 +64,18 @@ export class DeliveryQueue {
     const leftIds = new Set<string>()
     for (const [index, { destinationId, eventPosition, place }] of query.deliveries.entries()) {
       const row = byPosition.get(index + 1)
-      const eventPlace = eventPosition - 1
+      const eventIndex = eventPosition - 1
       if (row?.kind === 'leased') {
         const held = { lease: lease.number, leasedUntilMs: lease.untilMs }
-        leased.push({ eventPlace, place, id: row.id, destinationId, ...held })
+        leased.push({
+          eventIndex,
+          deliveryIndex: place,
+          id: row.id,
+          destinationId,
+          ...held,
+        })
       } else if (row?.kind === 'refused') refusedIds.push(destinationId)
-      else if (outcomes[eventPlace] === 'routed') leftIds.add(destinationId)
+      else if (outcomes[eventIndex] === 'routed') leftIds.add(destinationId)
     }
     this.#leases.hold(lease, leased)
     const lane = { lane: 'first', dueAtMs: batch.nowMs } as const

@@ -4,7 +4,7 @@ import {
   type BreakerNews,
   type DeliveringProcesses,
   type Heartbeat,
-  type ProcessPlace,
+  type ProcessMembership,
 } from '../../delivery/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
@@ -64,7 +64,7 @@ export class LiveProcesses implements DeliveringProcesses {
     this.#notifications = notifications
   }
 
-  async heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessPlace[]> {
+  async heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessMembership[]> {
     if (destinationIds.length === 0) return []
     const named = JSON.stringify(destinationIds)
     const places = await this.#clock.inAgreement(async () => {
@@ -93,7 +93,10 @@ export class LiveProcesses implements DeliveringProcesses {
   }
 
   /** Runs the statement of a heartbeat. Returns undefined if the process is not among the live ones. */
-  async #heartbeat(processId: string, beat: string): Promise<readonly ProcessPlace[] | undefined> {
+  async #heartbeat(
+    processId: string,
+    beat: string,
+  ): Promise<readonly ProcessMembership[] | undefined> {
     const sinceAskedMs = stopwatch()
     const results = await this.#database.script([lock, forget, beat, aliveSql(this.#known)])
     const rows = results.at(-1) as readonly LiveRow[]
@@ -176,7 +179,7 @@ function placesOf(
   processId: string,
   processes: ReadonlyMap<string, LiveProcess>,
   nowMs: number,
-): readonly ProcessPlace[] | undefined {
+): readonly ProcessMembership[] | undefined {
   const own = processes.get(processId)
   if (own === undefined) return undefined
   return [...own.destinations].flatMap(([destinationId, [joinedAtMs, leftAtMs]]) => {

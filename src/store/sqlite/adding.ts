@@ -19,9 +19,9 @@ interface NewRow {
   readonly id: number
   readonly destinationId: string
   readonly event: NewEvent
-  /** The index of the event in the batch; `place` is the delivery's index within the event. */
-  readonly eventPlace: number
-  readonly place: number
+  /** The index of the event in the batch; `deliveryIndex` is the delivery's index within the event. */
+  readonly eventIndex: number
+  readonly deliveryIndex: number
   readonly bodyId: number
   readonly isRefused: boolean
 }
@@ -52,8 +52,8 @@ export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
   const refused = failRefused(rows, batch.nowMs, parts)
   // Lease the deliveries now, so that neither a claim nor other work in the transaction takes them.
   const leased = handedOver(rows, batch).map((row) => {
-    const { eventPlace, place, id, destinationId } = row
-    return { eventPlace, place, id, destinationId, lease: parts.leases.begin(row) }
+    const { eventIndex, deliveryIndex, id, destinationId } = row
+    return { eventIndex, deliveryIndex, id, destinationId, lease: parts.leases.begin(row) }
   })
   return { outcomes, leased, refused }
 }
@@ -101,11 +101,11 @@ function addRouted(
   let { id: lastBodyId } = last as Pick<BodyRow, 'id'>
   const bodies: BodyRow[] = []
   const rows: NewRow[] = []
-  for (const [eventPlace, event] of batch.events.entries()) {
-    if (outcomes[eventPlace] !== 'routed') continue
+  for (const [eventIndex, event] of batch.events.entries()) {
+    if (outcomes[eventIndex] !== 'routed') continue
     const ofEvent: BodyRow[] = []
     for (const [
-      place,
+      deliveryIndex,
       { destinationId, body, backlogMax = Infinity },
     ] of event.deliveries.entries()) {
       let text = ofEvent.find((known) => known.body === body)
@@ -118,7 +118,7 @@ function addRouted(
       counts.addFor(destinationId, 'deliveries', 1)
       counts.addFor(destinationId, isRefused ? 'failed' : 'pending', 1)
       const id = counts.takeId()
-      rows.push({ id, destinationId, event, eventPlace, place, bodyId: text.id, isRefused })
+      rows.push({ id, destinationId, event, eventIndex, deliveryIndex, bodyId: text.id, isRefused })
     }
     bodies.push(...ofEvent)
   }

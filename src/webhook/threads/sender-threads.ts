@@ -33,8 +33,8 @@ export class SenderThreads {
     if (needsThisThread !== undefined || clock !== systemClock || !program.isThere) {
       return new WebhookSender(options)
     }
-    const place = this.#opened++ % this.#threadsMax
-    return (this.#threads[place] ??= new SenderThread()).open(options)
+    const index = this.#opened++ % this.#threadsMax
+    return (this.#threads[index] ??= new SenderThread()).open(options)
   }
 
   /** Ends the threads. Requests in flight are interrupted. */

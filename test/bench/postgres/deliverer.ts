@@ -5,7 +5,7 @@ import {
   heartbeatMs,
   processGoneMs,
   type DeliveringProcesses,
-  type ProcessPlace,
+  type ProcessMembership,
 } from '../../../dist/delivery/index.js'
 import { createRuntime, silentLog } from '../../../dist/runtime/index.js'
 import { Pipeline } from '../../../dist/pipeline/index.js'
@@ -29,7 +29,7 @@ const destinationIds = destinations.map(({ id }) => id)
 const runtime = createRuntime({ log: silentLog })
 const processId = runtime.newId()
 
-type SendHeartbeat = () => Promise<readonly ProcessPlace[]>
+type SendHeartbeat = () => Promise<readonly ProcessMembership[]>
 
 /** Sends heartbeats from now on, and resolves once this process's shares are final. */
 async function join(heartbeat: SendHeartbeat): Promise<void> {
@@ -43,7 +43,7 @@ async function join(heartbeat: SendHeartbeat): Promise<void> {
   void sendHeartbeats()
 }
 
-function isSettled({ processes, memberMs }: ProcessPlace): boolean {
+function isSettled({ processes, memberMs }: ProcessMembership): boolean {
   return processes === settings.processes && memberMs >= processGoneMs
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { processGoneMs, type ProcessPlace } from '../../../src/delivery/index.ts'
+import { processGoneMs, type ProcessMembership } from '../../../src/delivery/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { LiveProcesses } from '../../../src/store/postgres/live-processes.ts'
 import { Notifications } from '../../../src/store/postgres/notifications.ts'
@@ -149,7 +149,7 @@ describe('processes of one database', () => {
 
   test('have their heartbeats handled one at a time, so that each sees all earlier ones', async () => {
     const { beat, database } = await open()
-    let second: Promise<readonly ProcessPlace[]> | undefined
+    let second: Promise<readonly ProcessMembership[]> | undefined
     let isOver = false
     await database.transaction(async (session) => {
       const ask = (sql: string) => session.rows({ sql, values: [] })
