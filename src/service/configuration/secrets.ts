@@ -51,7 +51,7 @@ const secretSettings: readonly SecretSetting[] = [
   { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-/** Endpoint URLs. They are not `secretPlaces`, so that a problem can show a wrong value, such as a number. */
+/** Endpoint URLs. They are not `secretSettings`, so that a problem can show a wrong value, such as a number. */
 const endpointUrl: SecretSetting = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,
