@@ -44,8 +44,8 @@ test("GET /v1/sources reports the outcomes of each source's calls", async () => 
 
 test('the last 20 rejected calls of a source are kept, shortened', async () => {
   const { url, metrics } = await startAdmin({ options: { sources } })
-  const calls = Array.from({ length: 1_000 }, (_, place) => ({
-    messageId: `${place} ${'x'.repeat(100_000)}`,
+  const calls = Array.from({ length: 1_000 }, (_, index) => ({
+    messageId: `${index} ${'x'.repeat(100_000)}`,
     code: 'unknown_type' as const,
     message: 'y'.repeat(100_000),
   }))

@@ -58,7 +58,7 @@ export function reportLines({ bench, cases }: BenchReport): string {
   return cases
     .map(({ name, rate, unit, beside, peakMemoryMb, figures }) => {
       const ratios = Object.fromEntries(
-        Object.entries(beside).map(([other, spread]) => [other, withPlaces(spread)]),
+        Object.entries(beside).map(([other, spread]) => [other, roundedSpread(spread)]),
       )
       const line = {
         ...(name === undefined ? {} : { case: name }),
@@ -110,11 +110,11 @@ function namesOf(records: readonly Readonly<Record<string, unknown>>[]): readonl
 
 function spreadText(spread: Spread | undefined): string {
   if (spread === undefined) return ''
-  const { median, min, max } = withPlaces(spread)
+  const { median, min, max } = roundedSpread(spread)
   return `${median} (${min}..${max})`
 }
 
-function withPlaces({ median, min, max }: Spread): Spread {
+function roundedSpread({ median, min, max }: Spread): Spread {
   const round = (ratio: number): number => Number(ratio.toFixed(ratio < 10 ? 2 : 1))
   return { median: round(median), min: round(min), max: round(max) }
 }

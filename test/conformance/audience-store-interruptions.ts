@@ -63,11 +63,11 @@ function stops(tested: AudiencesUnderTest): void {
   })
 
   test('checks a bounded number of members per release, and each member once', async () => {
-    const many = Array.from({ length: 25 }, (_, place) => member(`u_${place}`))
+    const many = Array.from({ length: 25 }, (_, index) => member(`u_${index}`))
     await tested.sync(many)
     await tested.calls()
     const sync = await tested.beginSync()
-    const staying = many.filter((_, place) => place % 3 === 0)
+    const staying = many.filter((_, index) => index % 3 === 0)
     await sync.take(...staying)
     let after = null
     let looks = 0

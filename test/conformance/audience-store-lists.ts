@@ -50,7 +50,7 @@ function findsDifferences(tested: AudiencesUnderTest): void {
 
   test('stores and sends every value unchanged', async () => {
     const values = ['"\ud800"', '"a\0b"', '"\u001a0000"', '""', '0', `"${'x'.repeat(40_000)}"`]
-    const list = values.map((value, place) => member(`u_${place}`, value))
+    const list = values.map((value, index) => member(`u_${index}`, value))
     await tested.sync(list)
     expect(await tested.members()).toEqual(list)
     expect(await tested.calls()).toEqual(list)

@@ -12,8 +12,8 @@ import {
 export function membersSuite(tested: AudiencesUnderTest): void {
   describe('members', () => {
     const list = [
-      ...Array.from({ length: 7 }, (_, place) => member(`u_${place}`)),
-      ...Array.from({ length: 3 }, (_, place) => memberWith({ anonymousId: `a_${place}` })),
+      ...Array.from({ length: 7 }, (_, index) => member(`u_${index}`)),
+      ...Array.from({ length: 3 }, (_, index) => memberWith({ anonymousId: `a_${index}` })),
       memberWith({ userId: 'u_1', anonymousId: 'a_1', email: 'a@example.com' }),
     ]
 

@@ -112,8 +112,10 @@ export class Add extends Operation {
     // The order among the destinations of one event is undefined.
     expect(leased.map(({ body }) => body).toSorted()).toEqual(expected.leased.toSorted())
     const eventOf = ({ body }: LeasedDelivery): string => body.split(' ')[0]!
-    const places = leased.map((delivery) => events.findIndex((e) => e.userId === eventOf(delivery)))
-    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    const indexes = leased.map((delivery) =>
+      events.findIndex((e) => e.userId === eventOf(delivery)),
+    )
+    expect(indexes).toEqual(indexes.toSorted((a, b) => a - b))
     keepLeases(leased, reference, real)
   }
 

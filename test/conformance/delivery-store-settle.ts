@@ -279,14 +279,14 @@ function logs(tested: StoreUnderTest): void {
   test('logs a successful first try together with other requests of its delivery', async () => {
     await tested.add([event('m_1', 'crm'), event('m_2', 'crm'), event('m_3', 'crm')])
     const leased = await tested.claim('crm')
-    const [one, two, three] = leased.map((delivery, place) =>
-      requestOf(delivery, { ...success, atMs: nowMs - place, excerpt: `ok \0 ${place}` }),
+    const [one, two, three] = leased.map((delivery, index) =>
+      requestOf(delivery, { ...success, atMs: nowMs - index, excerpt: `ok \0 ${index}` }),
     )
     const before = requestOf(leased[1]!, { atMs: nowMs - 20, url: 'https://example.com/b' })
     const requests = [one!, two!, three!]
     await tested.log(
       [before],
-      ...leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!)),
+      ...leased.map((delivery, index) => deliveredAtOnce(delivery, requests[index]!)),
     )
     const after = requestOf(leased[2]!, { ...success, atMs: nowMs + 5 })
     await tested.log([after])

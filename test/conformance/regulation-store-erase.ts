@@ -155,8 +155,8 @@ function fields(tested: RegulationsUnderTest): void {
   })
 
   test('matches any userId exactly', async () => {
-    for (const [place, userId] of oddIds.entries()) {
-      const sourceId = `s_${place}`
+    for (const [index, userId] of oddIds.entries()) {
+      const sourceId = `s_${index}`
       await tested.add(oddIds.map((id) => eventAbout(id, { sourceId, to: [sourceId] })))
       const id = await tested.create('DELETE_INTERNAL', [userId], { sourceIds: [sourceId] })
       expect(await tested.erase(id)).toBe('nothing')

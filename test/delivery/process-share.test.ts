@@ -7,7 +7,7 @@ import {
   type ProcessMembership,
 } from '../../src/delivery/index.ts'
 
-/** Makes a place. By default the process is alone and has been a member for long. */
+/** Makes a membership. By default the process is alone and has been a member for long. */
 function membership(changes: Partial<ProcessMembership> = {}): ProcessMembership {
   const settled = { memberMs: processGoneMs }
   return { destinationId: 'crm', rank: 0, processes: 1, ...settled, ...changes }

@@ -139,7 +139,7 @@ describe('connections', () => {
   test('keep every header, however many there are', async () => {
     const { port } = await start(({ headers }, response) => response.end(headers.origin))
     const socket = await dial(port)
-    const junk = Array.from({ length: 4_000 }, (_, place) => `a${place}:`)
+    const junk = Array.from({ length: 4_000 }, (_, index) => `a${index}:`)
     socket.write(postHead([...junk, 'Origin: https://example.com', 'Content-Length: 0']))
     expect(await readSome(socket)).toMatch(/https:\/\/example\.com$/)
     socket.destroy()

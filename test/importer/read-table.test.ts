@@ -33,13 +33,15 @@ async function messageOfBad(content: string): Promise<string | undefined> {
   return (await tableOf(content)).find((row) => row.kind === 'bad')?.message
 }
 
-/** Reads chunks that end at these places. Overwrites each after it was pushed, so that no row may rely on it. */
+/** Reads chunks that end at these positions. Overwrites each after it was pushed, so that no row may rely on it. */
 function readChunks(bytes: Buffer, cuts: readonly number[]): readonly TableRow[] {
   const reader = new TableReader()
   const rows: TableRow[] = []
-  const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)
+  const positions = [...new Set(cuts.map((position) => position % (bytes.length + 1)))].sort(
+    (a, b) => a - b,
+  )
   let start = 0
-  for (const end of [...places, bytes.length]) {
+  for (const end of [...positions, bytes.length]) {
     const chunk = Buffer.from(bytes.subarray(start, end))
     rows.push(...reader.push(chunk))
     chunk.fill(0x2c)
@@ -302,8 +304,9 @@ it('reads any cells of a CSV, however it is split into chunks', () => {
       const read = readChunks(Buffer.from(lines.join(lineEnd)), cuts)
       const values = read.flatMap((row) => (row.kind === 'row' ? [row.value] : []))
       const isFull = rows.map((cells) => cells.some((text) => text.trim() !== ''))
-      const isLost = (row: boolean, place: number): boolean => !row && isFull[place + 1] === true
-      const full = rows.filter((_, place) => isFull[place])
+      const isLost = (row: boolean, position: number): boolean =>
+        !row && isFull[position + 1] === true
+      const full = rows.filter((_, position) => isFull[position])
       const bad = read.filter((row) => row.kind === 'bad')
       expect(bad).toHaveLength(isFull.filter(isLost).length)
       expect(values).toEqual(full.map(([one, two]) => ({ one, two })))

@@ -20,9 +20,11 @@ function readChunks(chunks: Iterable<Buffer>, damage?: string): readonly Row[] {
 }
 
 function* cut(bytes: Buffer, cuts: readonly number[]): Generator<Buffer> {
-  const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)
+  const positions = [...new Set(cuts.map((position) => position % (bytes.length + 1)))].sort(
+    (a, b) => a - b,
+  )
   let start = 0
-  for (const end of [...places, bytes.length]) {
+  for (const end of [...positions, bytes.length]) {
     // A copy, overwritten after use, because the reader must not rely on a chunk after it was pushed.
     const chunk = Buffer.from(bytes.subarray(start, end))
     yield chunk
@@ -91,9 +93,9 @@ const layouts: Readonly<Record<string, (objects: readonly object[]) => string>> 
 describe('RowReader', () => {
   it('gives the same rows wherever the chunks are cut', () => {
     fc.assert(
-      fc.property(soup, cuts, fc.boolean(), (text, places, isDamaged) => {
+      fc.property(soup, cuts, fc.boolean(), (text, positions, isDamaged) => {
         const damage = isDamaged ? 'damaged' : undefined
-        expect(readChunks(cut(text, places), damage)).toEqual(readChunks([text], damage))
+        expect(readChunks(cut(text, positions), damage)).toEqual(readChunks([text], damage))
       }),
       {
         numRuns: 700,
@@ -120,8 +122,8 @@ describe('RowReader', () => {
 
   it.each(Object.entries(layouts))('reads back what was written as %s', (name, write) => {
     fc.assert(
-      fc.property(fc.array(object, { maxLength: 8 }), cuts, (objects, places) => {
-        const rows = readChunks(cut(Buffer.from(`${write(objects)}\n`), places))
+      fc.property(fc.array(object, { maxLength: 8 }), cuts, (objects, positions) => {
+        const rows = readChunks(cut(Buffer.from(`${write(objects)}\n`), positions))
         const expected = objects.map((value) =>
           name.startsWith('objects') ? { ...value, many: 1 } : value,
         )

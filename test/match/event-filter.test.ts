@@ -44,9 +44,9 @@ describe('a filter of events', () => {
     ['body.version:1', [0, 14], 'an event has no version'],
     ['"Previous ID":anon_9', [0, 20], 'an event has no Previous ID'],
     ['has:body', [0, 8], 'an event has no body'],
-  ])('refuses %s, because no event has that field', (text, place, problem) => {
+  ])('refuses %s, because no event has that field', (text, range, problem) => {
     const error = errorOf(text)
-    expect([error.offset, error.length]).toEqual(place)
+    expect([error.offset, error.length]).toEqual(range)
     expect(error.message).toContain(problem)
     expect(error.hint).toMatch(/^(Use type, event, user,|Write body\.<key> with one of)/)
     expect(error.hint).toContain(`\n${error.excerpt}`)

@@ -44,12 +44,12 @@ const key = fc.oneof(
   fc.stringMatching(/^[a-z]{1,8}$/),
   fc.string({ unit: 'binary' }).map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`),
 )
-const place = fc
+const fieldName = fc
   .tuple(fc.constantFrom('properties', 'traits', 'context', 'body'), key, key)
   .map((keys) => keys.join('.'))
 const term = fc.oneof(
-  fc.tuple(place, values).map(([field, list]) => `${field}:${list}`),
-  place.map((field) => `has:${field}`),
+  fc.tuple(fieldName, values).map(([field, list]) => `${field}:${list}`),
+  fieldName.map((field) => `has:${field}`),
   fc.string({ unit: 'binary' }).map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`),
   fc.constantFrom(
     'type:track,page',
@@ -114,7 +114,7 @@ test('any text is parsed, or refused at a position in it, and a parsed match can
     { numRuns: 1_000 },
   )
 
-  function place(error: MatchError, text: string): void {
+  function checkRange(error: MatchError, text: string): void {
     expect(error.offset).toBeLessThanOrEqual(text.length)
     expect(error.offset + error.length).toBeLessThanOrEqual(text.length)
   }
@@ -125,7 +125,7 @@ test('any text is parsed, or refused at a position in it, and a parsed match can
           read(text)
         } catch (error) {
           expect(error).toBeInstanceOf(MatchError)
-          place(error as MatchError, text)
+          checkRange(error as MatchError, text)
           expect((error as MatchError).excerpt.split('\n')).toHaveLength(2)
         }
       }

@@ -46,11 +46,11 @@ async function startShared(store: string) {
     })
     expect(answer.status).toBe(200)
   }
-  const places = (source: string): readonly number[] =>
-    endpoint.bodies.flatMap((body, place) =>
-      (body as { messageId: string }).messageId.startsWith(source) ? [place] : [],
+  const positions = (source: string): readonly number[] =>
+    endpoint.bodies.flatMap((body, position) =>
+      (body as { messageId: string }).messageId.startsWith(source) ? [position] : [],
     )
-  return { ...running, endpoint, open, send, places }
+  return { ...running, endpoint, open, send, positions }
 }
 
 const databases = new PostgresDatabases()
@@ -65,26 +65,26 @@ describe('a destination with two sources', () => {
   test.each(Object.entries(stores))(
     'lets events of the quiet source pass the backlog of the noisy one in %s',
     async (_, newStore) => {
-      const { endpoint, open, send, places, settled } = await startShared(await newStore())
+      const { endpoint, open, send, positions, settled } = await startShared(await newStore())
       for (let first = 0; first < noisyEvents; first += 100) await send('noisy', first, 100)
       await endpoint.received(2)
       for (let first = 0; first < quietEvents; first++) await send('quiet', first, 1)
       open()
       await expect.poll(() => settled.length, { timeout: 60_000 }).toBe(noisyEvents + quietEvents)
       // They take turns after the deliveries that were already claimed.
-      expect(places('quiet').at(-1)).toBeLessThan(4 * quietEvents)
-      expect(places('quiet')).toHaveLength(quietEvents)
+      expect(positions('quiet').at(-1)).toBeLessThan(4 * quietEvents)
+      expect(positions('quiet')).toHaveLength(quietEvents)
     },
   )
 
   test('does not make the noisy source wait longer than its turn', async () => {
-    const { endpoint, open, send, places, settled } = await startShared('memory:')
+    const { endpoint, open, send, positions, settled } = await startShared('memory:')
     for (let first = 0; first < noisyEvents; first += 100) await send('noisy', first, 100)
     await endpoint.received(2)
     for (let first = 0; first < noisyEvents; first += 100) await send('quiet', first, 100)
     open()
     await expect.poll(() => settled.length, { timeout: 60_000 }).toBe(2 * noisyEvents)
-    const noisyFirst = places('noisy').filter((place) => place < 400).length
+    const noisyFirst = positions('noisy').filter((position) => position < 400).length
     expect(noisyFirst).toBeGreaterThan(100)
   })
 })

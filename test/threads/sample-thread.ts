@@ -31,7 +31,7 @@ const parts = {
       return new Promise(() => undefined)
     },
     exhaustMemory: (): Promise<never> => {
-      for (;;) kept.push(Array.from({ length: 1_000 }, (_, place) => `${place}`))
+      for (;;) kept.push(Array.from({ length: 1_000 }, (_, index) => `${index}`))
     },
   },
 }

@@ -31,7 +31,7 @@ test('batch defaults are merged only into calls that intake accepts without them
   )
   const { calls: ready, sent } = prepared(calls, context)
   expect(ready).toEqual(calls)
-  for (const [place, { index }] of sent.entries()) expect(ready[place]).toBe(calls[index])
+  for (const [position, { index }] of sent.entries()) expect(ready[position]).toBe(calls[index])
 })
 
 test('a call reports its type once it is checked, and an invalid one reports none', () => {

@@ -91,7 +91,7 @@ async function memoryInUse(): Promise<NodeJS.MemoryUsage> {
 
 // Thousands of requests take a while if other tests run at the same time.
 describe('random requests', { timeout: 120_000 }, () => {
-  test('each odd value at each place of a batch is answered as in the table', async () => {
+  test('each odd value at each position of a batch is answered as in the table', async () => {
     const { url, failures } = await startForgetful()
     for (let start = 0; start < spoiltBatches.length; start += together) {
       const requests = spoiltBatches

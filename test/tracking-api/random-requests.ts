@@ -79,12 +79,12 @@ function replaced(value: unknown, [name, ...rest]: Path, replacement: unknown): 
 
 const marker = 'odd value'
 
-/** The valid batch with odd JSON in one place. */
+/** The valid batch with odd JSON in one position. */
 function spoilt(path: Path, odd: string): string {
   return JSON.stringify(replaced(goodBatch, path, marker)).replace(`"${marker}"`, () => odd)
 }
 
-/** The valid batch with each odd value at each of its places. */
+/** The valid batch with each odd value at each of its positions. */
 export const spoiltBatches: readonly string[] = pathsOf(goodBatch).flatMap((path) =>
   oddValues.map((odd) => spoilt(path, odd)),
 )

@@ -30,8 +30,8 @@ export class RedisServer {
     const version = await installedVersion()
     if (version === undefined) return undefined
     const folder = await mkdtemp(join(tmpdir(), 'evroute-redis-'))
-    const place = ['--dir', folder, '--port', '0', '--unixsocket', socketIn(folder)]
-    const process = spawn(program, [...place, ...settings], { stdio: 'ignore' })
+    const location = ['--dir', folder, '--port', '0', '--unixsocket', socketIn(folder)]
+    const process = spawn(program, [...location, ...settings], { stdio: 'ignore' })
     const server = new RedisServer({ version, folder, process })
     while (!(await exists(server.socket))) {
       if (process.exitCode !== null) throw new Error(`${program} has ended`)

@@ -34,8 +34,8 @@ export async function benchGrowth(): Promise<BenchReport> {
   const program = await startLoadProgram()
   await using folder = await scratchFolder()
   try {
-    const place = { folder: folder.path, origin: sink.origin, program }
-    const cases = [...(await storedCases(place)), ...(await destinationCases(place))]
+    const setup = { folder: folder.path, origin: sink.origin, program }
+    const cases = [...(await storedCases(setup)), ...(await destinationCases(setup))]
     return {
       bench: 'growth',
       measured: `deliveries of ${events} events, ${concurrency} in flight in total, with this many deliveries already stored (a tenth parked, the others delivered and logged), or to this many destinations in turn, ${rounds} rounds`,
@@ -49,13 +49,13 @@ export async function benchGrowth(): Promise<BenchReport> {
 }
 
 /** What every case needs. */
-interface Place {
+interface Setup {
   readonly folder: string
   readonly origin: string
   readonly program: LoadProgram
 }
 
-async function storedCases({ folder, origin, program }: Place): Promise<readonly BenchCase[]> {
+async function storedCases({ folder, origin, program }: Setup): Promise<readonly BenchCase[]> {
   const own = destinationTo('own', `${origin}/`, concurrency)
   const filledPath = (count: number): string => join(folder, `stored-${count}.db`)
   for (const count of storedCounts) await fill(filledPath(count), count)
@@ -85,7 +85,7 @@ async function fill(path: string, count: number): Promise<void> {
   await file.close()
 }
 
-async function destinationCases({ folder, origin, program }: Place): Promise<readonly BenchCase[]> {
+async function destinationCases({ folder, origin, program }: Setup): Promise<readonly BenchCase[]> {
   const measure = async (count: number): Promise<Measurement> => {
     const path = join(folder, 'destinations.db')
     const sourceIds = Array.from({ length: count }, (_, index) => `destination-${index}`)

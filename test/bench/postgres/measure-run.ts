@@ -8,7 +8,7 @@ import type { Resources } from './on-server.ts'
 import { WaitingDeliveries, type WaitingWork } from './waiting-work.ts'
 
 /** What every run needs. */
-export interface Place {
+export interface Setup {
   /** The server with the database. */
   readonly server: BenchServer
   /** Where webhooks go. */
@@ -33,7 +33,7 @@ const pollEveryMs = 2
 
 /** Starts processes that deliver the work of one database together, to one destination. */
 export async function startContender(
-  { sink }: Place,
+  { sink }: Setup,
   { url, processes, webhooks }: ContenderSettings,
   resources: Resources,
 ): Promise<Contender> {
@@ -58,24 +58,24 @@ interface ContenderSettings {
  * @returns webhooks per second, from the arrival of the first until all have arrived and are recorded as
  * delivered
  */
-export async function measureRun(place: Place, contender: Contender): Promise<number> {
+export async function measureRun(setup: Setup, contender: Contender): Promise<number> {
   const { work, deliverers, webhooks } = contender
   await work.fill(webhooks)
-  await place.server.settle()
+  await setup.server.settle()
   const limit = new AbortController()
   try {
     const late = sleep(runMsMax, undefined, { signal: limit.signal }).then(() => {
       throw new Error(`The ${webhooks} webhooks were not delivered within ${runMsMax} ms`)
     })
     late.catch(() => undefined)
-    return await Promise.race([deliverAll(place, { work, deliverers, webhooks }, limit), late])
+    return await Promise.race([deliverAll(setup, { work, deliverers, webhooks }, limit), late])
   } finally {
     limit.abort()
   }
 }
 
 async function deliverAll(
-  { sink }: Place,
+  { sink }: Setup,
   { work, deliverers, webhooks }: Contender,
   limit: AbortController,
 ): Promise<number> {

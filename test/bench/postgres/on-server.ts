@@ -4,7 +4,7 @@ import { Sink } from '../sink/sink.ts'
 import { BenchServer } from './bench-server.ts'
 import type { Command, Deliverer } from './commands.ts'
 import type { DelivererSettings } from './deliverer.ts'
-import type { Place } from './measure-run.ts'
+import type { Setup } from './measure-run.ts'
 import type { PeerSettings } from './peer-deliverer.ts'
 
 /** The resources of a measurement, which end with it even if it fails. */
@@ -67,7 +67,7 @@ export async function all<Result>(
 
 /** Runs a measurement with its own server and sink. */
 export async function onServer(
-  measure: (place: Place, resources: Resources) => Promise<BenchReport>,
+  measure: (setup: Setup, resources: Resources) => Promise<BenchReport>,
 ): Promise<BenchReport> {
   const resources = new Resources()
   try {

@@ -2,7 +2,7 @@ import { inTurn } from '../in-turn.ts'
 import { deadDestination, destinationTo } from '../load/destinations.ts'
 import { ratiosOf, type BenchReport } from '../report.ts'
 import { median } from '../table.ts'
-import { measureRun, type Contender, type Place } from './measure-run.ts'
+import { measureRun, type Contender, type Setup } from './measure-run.ts'
 import { onServer, type Resources } from './on-server.ts'
 import { WaitingDeliveries } from './waiting-work.ts'
 
@@ -19,20 +19,20 @@ const names = Object.keys(parkedIn) as readonly Variant[]
  * Measures how much a million deliveries that wait for a dead endpoint slow down those to another endpoint.
  */
 export async function benchParked(): Promise<BenchReport> {
-  return await onServer(async (place, resources) => {
+  return await onServer(async (setup, resources) => {
     const contenders = {
-      none: await contenderOf('none', place, resources),
-      many: await contenderOf('many', place, resources),
+      none: await contenderOf('none', setup, resources),
+      many: await contenderOf('many', setup, resources),
     }
     // Warm-up: compiles the code and reads the pages.
-    for (const name of names) await measureRun(place, contenders[name])
-    return report(await inTurn(names, rounds, (name) => measureRun(place, contenders[name])))
+    for (const name of names) await measureRun(setup, contenders[name])
+    return report(await inTurn(names, rounds, (name) => measureRun(setup, contenders[name])))
   })
 }
 
 async function contenderOf(
   name: Variant,
-  { server, sink }: Place,
+  { server, sink }: Setup,
   resources: Resources,
 ): Promise<Contender> {
   const url = await server.newDatabase(`parked_${name}`)

@@ -6,7 +6,7 @@ import {
   measureRun,
   startContender,
   type Contender,
-  type Place,
+  type Setup,
 } from './measure-run.ts'
 import { onServer, type Resources } from './on-server.ts'
 import { WaitingJobs } from './waiting-jobs.ts'
@@ -43,15 +43,15 @@ type Name = (typeof names)[number]
 
 /** Compares evroute with graphile-worker: each delivers the same signed webhooks from the same server. */
 export async function benchPeer(): Promise<BenchReport> {
-  return await onServer(async (place, resources) => {
-    const url = await place.server.newDatabase('evroute')
-    const evroute = await startContender(place, { url, processes: 1, webhooks }, resources)
+  return await onServer(async (setup, resources) => {
+    const url = await setup.server.newDatabase('evroute')
+    const evroute = await startContender(setup, { url, processes: 1, webhooks }, resources)
     const contenders = new Map<Name, Contender>([['evroute', evroute]])
-    for (const name of peerNames) contenders.set(name, await peer(name, place, resources))
+    for (const name of peerNames) contenders.set(name, await peer(name, setup, resources))
     const measure = async (name: Name): Promise<number> => {
       const contender = contenders.get(name)
       if (contender === undefined) throw new Error(`There is no contender ${name}`)
-      return await measureRun(place, contender)
+      return await measureRun(setup, contender)
     }
     // Warm-up: compiles the code and opens connections.
     for (const name of names) await measure(name)
@@ -59,7 +59,7 @@ export async function benchPeer(): Promise<BenchReport> {
   })
 }
 
-async function peer(name: Peer, { server, sink }: Place, resources: Resources): Promise<Contender> {
+async function peer(name: Peer, { server, sink }: Setup, resources: Resources): Promise<Contender> {
   const url = await server.newDatabase(`peer_${peerNames.indexOf(name)}`)
   const work = resources.keep(await WaitingJobs.open(url), (each) => each.close())
   const { origin } = sink

@@ -15,21 +15,21 @@ const names = Object.keys(variants) as readonly Variant[]
 
 /** Measures how fast 1, 2 and 4 processes deliver from one database. */
 export async function benchProcesses(): Promise<BenchReport> {
-  return await onServer(async (place, resources) => {
+  return await onServer(async (setup, resources) => {
     const urls = new Map<Variant, string>()
-    for (const name of names) urls.set(name, await place.server.newDatabase(`processes_${name}`))
+    for (const name of names) urls.set(name, await setup.server.newDatabase(`processes_${name}`))
     // All at the same time, because each process that joins waits for its share.
     const started = await all(
       Array.from(urls, async ([name, url]) => {
         const settings = { url, processes: variants[name], webhooks }
-        return [name, await startContender(place, settings, resources)] as const
+        return [name, await startContender(setup, settings, resources)] as const
       }),
     )
     const contenders = new Map(started)
     const measure = async (name: Variant, count: number): Promise<number> => {
       const contender = contenders.get(name)
       if (contender === undefined) throw new Error(`There is no contender ${name}`)
-      return await measureRun(place, { ...contender, webhooks: count })
+      return await measureRun(setup, { ...contender, webhooks: count })
     }
     for (const name of names) await measure(name, warmUpWebhooks)
     return report(await inTurn(names, rounds, (name) => measure(name, webhooks)))

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
-import { placeFor, withoutTime } from '../store-access/places.ts'
+import { newProject, withoutTime } from '../store-access/project.ts'
 
 const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file']
 
@@ -20,16 +20,16 @@ const traitsOf = (endpoint: TestEndpoint): readonly unknown[] =>
 describe('audience sync', () => {
   test('sends a call for every member the first time, and then one for each change', async () => {
     const endpoint = await TestEndpoint.start()
-    const place = await placeFor(endpoint.url)
-    const first = await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\nu_2\n')])
+    const project = await newProject(endpoint.url)
+    const first = await project.run([...shoppers, await project.file('a.csv', 'id\nu_1\nu_2\n')])
     expect(first).toMatchObject({
       code: 0,
       stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
     })
     expect(withoutTime(first.stderr)).toBe('2 accepted = 2 routed · 2 deliveries = 2 delivered\n')
-    const second = await place.run([
+    const second = await project.run([
       ...shoppers,
-      await place.file('b.ndjson.gz', gzipSync('{"userId":"u_2"}\n{"userId":"u_3"}\n')),
+      await project.file('b.ndjson.gz', gzipSync('{"userId":"u_2"}\n{"userId":"u_3"}\n')),
     ])
     expect(second.stdout).toBe('first_time_shopper: 1 entered, 0 changed, 1 left, 1 unchanged\n')
     expect(second.code).toBe(0)
@@ -43,11 +43,11 @@ describe('audience sync', () => {
 
   test('prints records, and removes no member if rows were rejected', async () => {
     const endpoint = await TestEndpoint.start()
-    const place = await placeFor(endpoint.url)
-    await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
+    const project = await newProject(endpoint.url)
+    await project.run([...shoppers, await project.file('a.csv', 'id\nu_1\n')])
     const argv = [...shoppers, '-', '--json']
     const stdin = '{"userId":"u_2"}\nnot json\n'
-    const { code, records, stderr } = await place.run(argv, { stdin })
+    const { code, records, stderr } = await project.run(argv, { stdin })
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
     expect(records).toMatchObject([
       { v: 1, kind: 'rejected', line: 2, code: 'invalid_json' },
@@ -62,7 +62,7 @@ describe('audience sync', () => {
       { v: 1, kind: 'summary', read: 1, accepted: 1, rejected: 0, deliveries: 1, delivered: 1 },
     ])
     expect(Object.keys(records[2]!).slice(2, 5)).toEqual(['read', 'accepted', 'rejected'])
-    const text = await place.run([...shoppers, '-'], { stdin })
+    const text = await project.run([...shoppers, '-'], { stdin })
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('1 unchanged (1 rejected)')
     expect(text.stderr).toMatch(
@@ -72,11 +72,11 @@ describe('audience sync', () => {
 
   test('in a dry run, shows which members would change, without control characters, and sends nothing', async () => {
     const endpoint = await TestEndpoint.start()
-    const place = await placeFor(endpoint.url)
-    await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
+    const project = await newProject(endpoint.url)
+    await project.run([...shoppers, await project.file('a.csv', 'id\nu_1\n')])
     const rows = [{ userId: 'u_2\u001b[31m', email: 'u_2@example.com' }, { anonymousId: 'a_1' }]
     const stdin = rows.map((row) => `${JSON.stringify(row)}\n`).join('')
-    const dry = await place.run([...shoppers, '-', '--dry-run'], { stdin })
+    const dry = await project.run([...shoppers, '-', '--dry-run'], { stdin })
     expect(dry.code).toBe(0)
     expect(dry.stdout).not.toContain('\u001b')
     expect(dry.stdout.split('\n').toSorted()).toEqual([
@@ -86,7 +86,7 @@ describe('audience sync', () => {
       '- u_1',
     ])
     expect(dry.stderr).toMatch(/^Dry run of first_time_shopper: \d entered, 0 changed, 1 left/)
-    const json = await place.run([...shoppers, '-', '--dry-run', '--json'], { stdin })
+    const json = await project.run([...shoppers, '-', '--dry-run', '--json'], { stdin })
     expect(json.records.at(-1)).toMatchObject({ kind: 'sync', dryRun: true, left: 1 })
     expect(json.records).toContainEqual({
       ...{ v: 1, kind: 'change' },
@@ -99,20 +99,20 @@ describe('audience sync', () => {
     [[...shoppers, '-', '--dry-run'], '+ u_2\n+ u_3\n'],
     [['audience', 'remove', 'first_time_shopper', '--dry-run'], '- u_1\n'],
   ])('with %j, prints no summary if the reader left', async (argv, stdout) => {
-    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
-    await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
-    const command = place.start(argv, { stdin: 'id\nu_2\nu_3\n' })
+    const project = await newProject('http://127.0.0.1:1/', { destinations: [] })
+    await project.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    const command = project.start(argv, { stdin: 'id\nu_2\nu_3\n' })
     command.stdout.once('written', () => command.stop('output_closed'))
     expect(await command.ended).toMatchObject({ code: 0, stdout, stderr: '' })
   })
 
   test('in a dry run, opens the store only for reading, and creates none', async () => {
     const endpoint = await TestEndpoint.start(503)
-    const place = await placeFor(endpoint.url)
-    const dry = () => place.run([...shoppers, '-', '--dry-run'], { stdin: 'id\nu_2\n' })
+    const project = await newProject(endpoint.url)
+    const dry = () => project.run([...shoppers, '-', '--dry-run'], { stdin: 'id\nu_2\n' })
     expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n' })
-    expect(existsSync(join(place.folder, 'evroute.db'))).toBe(false)
-    const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    expect(existsSync(join(project.folder, 'evroute.db'))).toBe(false)
+    const command = project.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     await command.stderr.matching(/It will be retried/)
     const before = endpoint.requests.length
     // A command that only reads may run while another process delivers.
@@ -120,35 +120,35 @@ describe('audience sync', () => {
     command.stop()
     await command.ended
     const remove = ['audience', 'remove', 'first_time_shopper', '--dry-run']
-    expect(await place.run(remove)).toMatchObject({ code: 0, stdout: '- u_1\n' })
+    expect(await project.run(remove)).toMatchObject({ code: 0, stdout: '- u_1\n' })
     expect(endpoint.requests).toHaveLength(before)
   })
 
   test('refuses a list that has no header, and changes nothing', async () => {
-    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
-    await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
-    const { code, stdout, stderr } = await place.run([...shoppers, '-'], { stdin: '' })
+    const project = await newProject('http://127.0.0.1:1/', { destinations: [] })
+    await project.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    const { code, stdout, stderr } = await project.run([...shoppers, '-'], { stdin: '' })
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
     expect(stderr).toContain(
       "evroute: The list is empty: it doesn't even have a header. To remove all members",
     )
-    const listed = await place.run(['audience', 'list', '--json'])
+    const listed = await project.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([{ members: 1 }])
   })
 
   test('shows the value that a trait would have', async () => {
-    const place = await placeFor(await unreachableUrl())
+    const project = await newProject(await unreachableUrl())
     const argv = ['audience', 'sync', '--key', 'total', '--class', 'trait', '--file', '-']
     const stdin = 'customer,sum\nu_3,450\n'
     const columns = ['--id-column', 'customer', '--value-column', 'sum']
-    const { code, stdout } = await place.run([...argv, ...columns, '--dry-run'], { stdin })
+    const { code, stdout } = await project.run([...argv, ...columns, '--dry-run'], { stdin })
     expect({ code, stdout }).toEqual({ code: 0, stdout: '~ u_3 450\n' })
   })
 
   test('ends with 4 and reports the call if an endpoint refuses it', async () => {
     const endpoint = await TestEndpoint.start(404)
-    const place = await placeFor(endpoint.url)
-    const { code, stderr } = await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    const project = await newProject(endpoint.url)
+    const { code, stderr } = await project.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     expect(code).toBe(4)
     expect(stderr).toMatch(/identify .* failed after 1 attempt: answered 404\n/)
     expect(stderr).toContain('1 delivery = 0 delivered + 1 failed')
@@ -156,8 +156,8 @@ describe('audience sync', () => {
 
   test('keeps undelivered calls when it is interrupted', async () => {
     const endpoint = await TestEndpoint.start(503)
-    const place = await placeFor(endpoint.url)
-    const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    const project = await newProject(endpoint.url)
+    const command = project.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     await command.stderr.matching(/It will be retried until its retry window ends/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
@@ -166,7 +166,7 @@ describe('audience sync', () => {
     expect(stderr).toContain(
       'Interrupted: 1 of 1 deliveries are still pending. They stay in sqlite:',
     )
-    const store = await openStore(place.store)
+    const store = await openStore(project.store)
     onTestFinished(() => store.close())
     expect(await store.ledger()).toMatchObject({ deliveries: 1, pending: 1 })
   })
@@ -175,8 +175,8 @@ describe('audience sync', () => {
     'removes no member if %s stops it while it reads',
     async (reason) => {
       const endpoint = await TestEndpoint.start()
-      const place = await placeFor(endpoint.url)
-      await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+      const project = await newProject(endpoint.url)
+      await project.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
       let waits = (): void => undefined
       const isWaiting = new Promise<void>((resolve) => (waits = resolve))
       async function* endless(): AsyncGenerator<Uint8Array> {
@@ -184,7 +184,7 @@ describe('audience sync', () => {
         waits()
         await new Promise(() => undefined)
       }
-      const command = place.start([...shoppers, '-'], { stdin: endless() })
+      const command = project.start([...shoppers, '-'], { stdin: endless() })
       await isWaiting
       command.stop(reason)
       const ended = await command.ended
@@ -192,7 +192,7 @@ describe('audience sync', () => {
       expect(ended.stderr).toMatch(
         /^Interrupted after 0 rows\. The changes so far are kept; run the same command again to continue\n/,
       )
-      const store = await openStore(place.store)
+      const store = await openStore(project.store)
       onTestFinished(() => store.close())
       const members = await store.audiences.members({
         ...{ key: 'first_time_shopper', limit: 9, after: null },
@@ -222,9 +222,9 @@ describe('audience sync', () => {
     [['--key', 'vip', '--file', '-', '--token', 'x'], 'Cannot use --token without --api', ''],
     [['--key', 'v', '--file', '-', '--api', 'http://127.0.0.1:1'], '--api together with', ''],
   ])('%j ends with 2 and says what to do', async (flags, message, hint) => {
-    const place = await placeFor('http://127.0.0.1:1/')
+    const project = await newProject('http://127.0.0.1:1/')
     const argv = ['audience', 'sync', ...flags]
-    const { code, stdout, stderr } = await place.run(argv, { stdin: 'id\nu_1\n' })
+    const { code, stdout, stderr } = await project.run(argv, { stdin: 'id\nu_1\n' })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
     expect(stderr).toContain(hint)
@@ -232,9 +232,9 @@ describe('audience sync', () => {
 
   test('requires a source if there are several, and a key that no other source has', async () => {
     const sources = ['website', 'app'].map((id) => ({ id, writeKeys: [`wk_${id}`] }))
-    const place = await placeFor('http://127.0.0.1:1/', { sources, destinations: [] })
+    const project = await newProject('http://127.0.0.1:1/', { sources, destinations: [] })
     const sync = (...flags: readonly string[]) =>
-      place.run([...shoppers, '-', ...flags], { stdin: 'id\nu_1\n' })
+      project.run([...shoppers, '-', ...flags], { stdin: 'id\nu_1\n' })
     expect((await sync()).stderr).toContain('Name one with --source: website, app.')
     expect(await sync('--source', 'app')).toMatchObject({ code: 0 })
     const taken = await sync('--source', 'website')
@@ -248,17 +248,17 @@ describe('audience sync', () => {
 describe('audience list, show and remove', () => {
   async function filled() {
     const endpoint = await TestEndpoint.start()
-    const place = await placeFor(endpoint.url)
+    const project = await newProject(endpoint.url)
     const stdin = 'id\nu_1\nu_2\n'
-    await place.run([...shoppers, '-'], { stdin })
+    await project.run([...shoppers, '-'], { stdin })
     const trait = ['audience', 'sync', '--name', 'Total', '--class', 'trait', '--file', '-']
-    await place.run(trait, { stdin: 'id,value\nu_1,450\n' })
-    return { endpoint, place }
+    await project.run(trait, { stdin: 'id,value\nu_1,450\n' })
+    return { endpoint, project }
   }
 
   test('lists and shows audiences, as text and as records', async () => {
-    const { place } = await filled()
-    const { code, stdout, stderr } = await place.run(['audience', 'list'])
+    const { project } = await filled()
+    const { code, stdout, stderr } = await project.run(['audience', 'list'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
       'key                 members  synced  class     source   name',
@@ -266,66 +266,66 @@ describe('audience list, show and remove', () => {
       expect.stringMatching(/^total {21}1 {2}\ds ago +trait {5}website {2}Total$/),
       '',
     ])
-    const narrow = await place.run(['audience', 'list'], { isTTY: true, columns: 30 })
+    const narrow = await project.run(['audience', 'list'], { isTTY: true, columns: 30 })
     const lines = stripVTControlCharacters(narrow.stdout).trimEnd().split('\n')
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(30)
-    const listed = await place.run(['audience', 'list', '--json'])
+    const listed = await project.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([
       { v: 1, kind: 'audience', key: 'first_time_shopper', class: 'audience', members: 2 },
       { v: 1, kind: 'audience', key: 'total', class: 'trait', members: 1 },
     ])
     const argv = ['audience', 'show', 'first_time_shopper']
-    const shown = await place.run([...argv, '--members', '1'])
+    const shown = await project.run([...argv, '--members', '1'])
     expect(shown.stdout).toMatch(/^Key {10}first_time_shopper\nName {9}First-Time Shopper\n/)
     expect(shown.stdout).toMatch(/\n\nuser {2}anonymous {2}email\nu_\d {3}- {10}-\n$/)
     expect(shown.stderr).toBe('... and 1 more; show all with --members 2\n')
-    const value = await place.run(['audience', 'show', 'total', '--json'])
+    const value = await project.run(['audience', 'show', 'total', '--json'])
     expect(value.records).toMatchObject([
       { kind: 'audience', key: 'total', memberList: [{ userId: 'u_1', value: 450 }] },
     ])
-    const wrong = await place.run(['audience', 'show', 'totale'])
+    const wrong = await project.run(['audience', 'show', 'totale'])
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
     expect(wrong.stderr).toContain('Did you mean total?')
   })
 
   test('has nothing to list before there is a store', async () => {
-    const place = await placeFor('http://127.0.0.1:1/')
+    const project = await newProject('http://127.0.0.1:1/')
     for (const what of ['audience', 'regulations']) {
-      const { code, stdout, stderr } = await place.run([what, 'list', '--json'])
+      const { code, stdout, stderr } = await project.run([what, 'list', '--json'])
       expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
       expect(stderr).toContain('There is no store yet')
     }
     // A named store that doesn't exist is most likely a mistake.
-    expect((await place.run(['audience', 'list', '--store', place.store])).code).toBe(7)
+    expect((await project.run(['audience', 'list', '--store', project.store])).code).toBe(7)
   })
 
   test('needs no configuration if --store names a store', async () => {
-    const { place } = await filled()
-    const env = { EVROUTE_STORE: place.store }
-    const { code, records } = await place.run(['audience', 'list', '--json'], { env })
+    const { project } = await filled()
+    const env = { EVROUTE_STORE: project.store }
+    const { code, records } = await project.run(['audience', 'list', '--json'], { env })
     expect({ code, count: records.length }).toEqual({ code: 0, count: 2 })
   })
 
   test('removes an audience once every member has got its call', async () => {
-    const { place, endpoint } = await filled()
+    const { project, endpoint } = await filled()
     const argv = ['audience', 'remove', 'first_time_shopper']
-    const dry = await place.run([...argv, '--dry-run'])
+    const dry = await project.run([...argv, '--dry-run'])
     expect(dry.code).toBe(0)
     expect(dry.stdout.split('\n').toSorted()).toEqual(['', '- u_1', '- u_2'])
     expect(dry.stderr).toBe('Dry run of removing first_time_shopper: 2 left\n')
-    const removed = await place.run(argv)
+    const removed = await project.run(argv)
     expect(removed).toMatchObject({ code: 0, stdout: 'first_time_shopper: 2 left, removed\n' })
     expect(withoutTime(removed.stderr)).toBe('2 accepted = 2 routed · 2 deliveries = 2 delivered\n')
     expect(traitsOf(endpoint).slice(3)).toContainEqual({ userId: 'u_2', first_time_shopper: false })
-    const again = await place.run(argv)
+    const again = await project.run(argv)
     expect(again.code).toBe(2)
     expect(again.stderr).toContain('no audience or computed trait "first_time_shopper"')
-    const trait = await place.run(['audience', 'remove', 'total', '--json'])
+    const trait = await project.run(['audience', 'remove', 'total', '--json'])
     expect(trait.records).toMatchObject([
       { kind: 'removal', outcome: 'removed', audience: { key: 'total' }, left: 1 },
       { kind: 'summary', accepted: 1, delivered: 1 },
     ])
-    expect((await place.run(['audience', 'list'])).stderr).toContain('There are no audiences')
+    expect((await project.run(['audience', 'list'])).stderr).toContain('There are no audiences')
   })
 })
 

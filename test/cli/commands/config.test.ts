@@ -103,7 +103,11 @@ describe('config', () => {
         code: 'invalid_setting',
         message: `Cannot use ${path}: 2 settings are wrong`,
         hint: null,
-        problems: records.map(({ path: place, message, hint }) => ({ path: place, message, hint })),
+        problems: records.map(({ path: setting, message, hint }) => ({
+          path: setting,
+          message,
+          hint,
+        })),
       },
     })
   })

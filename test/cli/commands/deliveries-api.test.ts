@@ -21,7 +21,7 @@ import {
   storeWith,
   type Sample,
 } from '../deliveries/stores.ts'
-import { serverThat } from '../store-access/places.ts'
+import { serverThat } from '../store-access/project.ts'
 
 /** Runs a command about deliveries over an API, with the token in the environment. */
 const overApi = (url: string, argv: readonly string[], settings: RunSettings = {}) =>

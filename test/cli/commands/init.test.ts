@@ -120,12 +120,12 @@ describe('init', () => {
   test.each([
     ['beside the configuration', '.', './node_modules'],
     ['above it', 'staging/eu', '../../node_modules'],
-  ])('names the schema of the package that is installed %s', async (_name, place, schema) => {
+  ])('names the schema of the package that is installed %s', async (_name, subfolder, schema) => {
     const project = await temporaryFolder()
     const installed = join(project, 'node_modules', 'evroute', 'dist')
     await mkdir(installed, { recursive: true })
     await writeFile(join(installed, 'evroute.config.schema.json'), '{}')
-    expect(await schemaOf(join(project, place))).toBe(
+    expect(await schemaOf(join(project, subfolder))).toBe(
       `${schema}/evroute/dist/evroute.config.schema.json`,
     )
   })

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const databases = new PostgresDatabases()
 
 /** Creates a store with this many events, and an empty database. */
-async function newPlace(events = 3): Promise<{ readonly from: string; readonly to: string }> {
+async function newStores(events = 3): Promise<{ readonly from: string; readonly to: string }> {
   const from = `sqlite:${join(await temporaryFolder(), 'store.db')}`
   const store = await openStore(from)
   const added = Array.from({ length: events }, (_, index) => event(`m_${index}`, 'crm', 'lake'))
@@ -23,7 +23,7 @@ const migrate = (from: string, to: string, ...flags: readonly string[]) =>
 
 describe('migrate', () => {
   test('moves a store, prints both sides and names the new store', async () => {
-    const { from, to } = await newPlace()
+    const { from, to } = await newStores()
     const { code, stdout, stderr } = await migrate(from, to)
     expect(code).toBe(0)
     expect(stdout).toMatch(/^rows +file +database\nbodies +6 +6\ndeliveries +6 +6\n/)
@@ -48,7 +48,7 @@ describe('migrate', () => {
   })
 
   test('prints records', async () => {
-    const { from, to } = await newPlace()
+    const { from, to } = await newStores()
     const { code, records, stderr } = await migrate(from, to, '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(records).toMatchObject([{ v: 1, kind: 'migrated', outcome: 'moved' }])
@@ -57,7 +57,7 @@ describe('migrate', () => {
   })
 
   test('in a dry run, only reports what would move, as text and as records', async () => {
-    const { from, to } = await newPlace()
+    const { from, to } = await newStores()
     const { code, stdout, stderr } = await migrate(from, to, '--dry-run')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^rows +file\nbodies +6\ndeliveries +6\n/)
@@ -71,7 +71,7 @@ describe('migrate', () => {
   })
 
   test('ends with 130 when it is interrupted, and starts again later', async () => {
-    const { from, to } = await newPlace()
+    const { from, to } = await newStores()
     const running = start(['migrate', '--from', from, '--to', to])
     running.stop('SIGINT')
     const { code, stdout, stderr } = await running.ended
@@ -83,7 +83,7 @@ describe('migrate', () => {
   })
 
   test('continues if nothing reads its output', async () => {
-    const { from, to } = await newPlace()
+    const { from, to } = await newStores()
     const running = start(['migrate', '--from', from, '--to', to])
     running.stop('output_closed')
     expect(await running.ended).toMatchObject({ code: 0 })
@@ -91,7 +91,7 @@ describe('migrate', () => {
   })
 
   test('ends with 1 if the database stores something different', async () => {
-    const { from, to } = await newPlace()
+    const { from, to } = await newStores()
     const [, schema = ''] = /search_path(?:=|%3D)(\w+)/.exec(to) ?? []
     await (await openStore(to)).close()
     await databases.query(`
@@ -124,7 +124,7 @@ describe('migrate', () => {
   })
 
   test('takes the URL from a variable, and shows no password if the URL is unusable', async () => {
-    const { from } = await newPlace()
+    const { from } = await newStores()
     const env = { TO: 'postgres://me:hush@127.0.0.1:1/x' }
     const { code, stderr } = await run(['migrate', '--from', from, '--to', 'env:TO'], { env })
     expect(code).toBe(7)

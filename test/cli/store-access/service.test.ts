@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
-import { placeFor, serverThat, serving, token } from './places.ts'
+import { newProject, serverThat, serving, token } from './project.ts'
 import { ServiceApi } from '../../../src/cli/store-access/service-api.ts'
 import { remoteAudiences } from '../../../src/cli/store-access/remote.ts'
 
@@ -29,7 +29,7 @@ const last = (outcome: string): object => ({
 describe('a running service', () => {
   test('syncs, shows and removes audiences', async () => {
     const endpoint = await TestEndpoint.start()
-    const { api } = await serving(await placeFor(endpoint.url))
+    const { api } = await serving(await newProject(endpoint.url))
     const sync = (stdin: string, ...flags: readonly string[]) =>
       run([...shoppers, ...api, ...flags], { stdin })
     expect(await sync('id\nu_1\nu_2\n')).toMatchObject({
@@ -75,7 +75,7 @@ describe('a running service', () => {
   })
 
   test('reads every page of members', async () => {
-    const { api } = await serving(await placeFor('', { destinations: [] }))
+    const { api } = await serving(await newProject('', { destinations: [] }))
     const ids = Array.from({ length: 501 }, (_, index) => `u_${index}\n`)
     await run([...shoppers, ...api], { stdin: `id\n${ids.join('')}` })
     const argv = ['audience', 'show', 'first_time_shopper', '--members', '900', '--json', ...api]
@@ -86,7 +86,7 @@ describe('a running service', () => {
 
   test('deletes users, and reports how far it is', async () => {
     const endpoint = await TestEndpoint.start()
-    const { api } = await serving(await placeFor(endpoint.url))
+    const { api } = await serving(await newProject(endpoint.url))
     const argv = ['delete', '--user-id', 'u_secret', '--regulation', 'DELETE_ONLY', ...api]
     expect(await run([...argv, '--dry-run'])).toMatchObject({
       code: 0,
@@ -116,37 +116,40 @@ describe('a running service', () => {
   test('is used if it delivers from the store of the configuration', async () => {
     const endpoint = await TestEndpoint.start()
     const port = Number(new URL(await unreachableUrl()).port)
-    const place = await placeFor(endpoint.url, { admin: { port, token } })
-    await serving(place)
-    const synced = await place.run(shoppers, { stdin: 'id\nu_1\n' })
+    const project = await newProject(endpoint.url, { admin: { port, token } })
+    await serving(project)
+    const synced = await project.run(shoppers, { stdin: 'id\nu_1\n' })
     expect(synced).toMatchObject({ code: 0, stderr: 'The service delivers.\n' })
-    const listed = await place.run(['audience', 'list', '--json'])
+    const listed = await project.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([{ key: 'first_time_shopper' }])
   })
 
   test.each(['127.0.0.2', '0.0.0.0', '::1'])('is asked if its admin API is at %s', async (host) => {
     const endpoint = await TestEndpoint.start()
     const port = Number(new URL(await unreachableUrl()).port)
-    const place = await placeFor(endpoint.url, { admin: { host, port, token }, store: 'memory:' })
-    await serving(place)
-    expect((await place.run(shoppers, { stdin: 'id\nu_1\n' })).code).toBe(0)
+    const project = await newProject(endpoint.url, {
+      admin: { host, port, token },
+      store: 'memory:',
+    })
+    await serving(project)
+    expect((await project.run(shoppers, { stdin: 'id\nu_1\n' })).code).toBe(0)
   })
 
   test('is used if the store is in memory', async () => {
     const endpoint = await TestEndpoint.start()
     const port = Number(new URL(await unreachableUrl()).port)
-    const place = await placeFor(endpoint.url, { admin: { port, token }, store: 'memory:' })
-    const refused = await place.run(shoppers, { stdin: 'id\nu_1\n' })
+    const project = await newProject(endpoint.url, { admin: { port, token }, store: 'memory:' })
+    const refused = await project.run(shoppers, { stdin: 'id\nu_1\n' })
     expect(refused).toMatchObject({ code: 7, stdout: '' })
     expect(refused.stderr).toBe(
       'evroute: The store is memory:, so everything that a command does is lost when it ends, and no ' +
         `service answers at http://127.0.0.1:${port}/. Start \`evroute serve\` with an admin API, or ` +
         'name a store that lasts: --store sqlite:<file> or postgres://...\n',
     )
-    expect((await place.run(['audience', 'list'])).code).toBe(7)
-    await serving(place)
-    expect((await place.run(shoppers, { stdin: 'id\nu_1\n' })).code).toBe(0)
-    const listed = await place.run(['audience', 'list', '--json'])
+    expect((await project.run(['audience', 'list'])).code).toBe(7)
+    await serving(project)
+    expect((await project.run(shoppers, { stdin: 'id\nu_1\n' })).code).toBe(0)
+    const listed = await project.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([{ key: 'first_time_shopper', members: 1 }])
   })
 
@@ -154,18 +157,20 @@ describe('a running service', () => {
     [{ admin: null }, 'and the configuration has no admin API to ask'],
     [{}, 'and the admin API of the configuration uses a random free port'],
   ])('hidden by %j is reported, with a remedy', async (changes, why) => {
-    const place = await placeFor('http://127.0.0.1:1/', changes)
-    await serving(place)
-    const { code, stdout, stderr } = await place.run(shoppers, { stdin: 'id\nu_1\n' })
+    const project = await newProject('http://127.0.0.1:1/', changes)
+    await serving(project)
+    const { code, stdout, stderr } = await project.run(shoppers, { stdin: 'id\nu_1\n' })
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-    expect(stderr).toContain(`Another process is delivering from ${place.store}, ${why}. If it is`)
+    expect(stderr).toContain(
+      `Another process is delivering from ${project.store}, ${why}. If it is`,
+    )
   })
 
   test('is not used for a different store', async () => {
-    const place = await placeFor('http://127.0.0.1:1/')
-    await serving(place)
-    const other = await placeFor('http://127.0.0.1:1/')
-    const flags = ['--store', place.store]
+    const project = await newProject('http://127.0.0.1:1/')
+    await serving(project)
+    const other = await newProject('http://127.0.0.1:1/')
+    const flags = ['--store', project.store]
     const { code, stderr } = await other.run([...shoppers, ...flags], { stdin: 'id\nu_1\n' })
     expect(code).toBe(7)
     expect(stderr).not.toContain('admin API of the configuration')

@@ -12,7 +12,7 @@ export interface RecordField {
   readonly isOptional: boolean
 }
 
-/** A place in the code that makes records of one kind. */
+/** An expression in the code that makes records of one kind. */
 export interface RecordSource {
   readonly kind: string
   /** The file, from the root of the project. */
@@ -217,31 +217,32 @@ class FieldReader {
 
   /** Returns the members of a union as the code lists them. */
   #membersOf({ types }: ts.UnionType): readonly ts.Type[] {
-    const placeOf = this.#placesOf(
+    const positionOf = this.#positionsOf(
       types.flatMap((each) => (each.isStringLiteral() ? each.value : [])),
     )
-    const place = (type: ts.Type): number =>
-      type.isStringLiteral() ? placeOf(type.value) : Infinity
-    return [...types].sort((a, b) => compare(place(a), place(b)))
+    const position = (type: ts.Type): number =>
+      type.isStringLiteral() ? positionOf(type.value) : Infinity
+    return [...types].sort((a, b) => compare(position(a), position(b)))
   }
 
   /** Returns the properties of a type as the code lists them. Those that it takes from other types stay together. */
   #propertiesOf(type: ts.Type): readonly ts.Symbol[] {
     const properties = type.getProperties()
-    const placeOf = this.#placesOf(properties.map(({ name }) => name))
+    const positionOf = this.#positionsOf(properties.map(({ name }) => name))
     const parentOf = (property: ts.Symbol): ts.Node | undefined =>
       property.declarations?.[0]?.parent
     const parents = [...new Set(properties.map(parentOf))]
-    const place = (property: ts.Symbol): number =>
-      property.declarations?.[0]?.pos ?? placeOf(property.name)
+    const position = (property: ts.Symbol): number =>
+      property.declarations?.[0]?.pos ?? positionOf(property.name)
     return [...properties].sort(
       (a, b) =>
-        parents.indexOf(parentOf(a)) - parents.indexOf(parentOf(b)) || compare(place(a), place(b)),
+        parents.indexOf(parentOf(a)) - parents.indexOf(parentOf(b)) ||
+        compare(position(a), position(b)),
     )
   }
 
-  /** Returns the place of each name in the shortest list with all of them; Infinity if there is none. */
-  #placesOf(names: readonly string[]): (name: string) => number {
+  /** Returns the position of each name in the shortest list with all of them; Infinity if there is none. */
+  #positionsOf(names: readonly string[]): (name: string) => number {
     const order = this.#namesInOrder.find((list) => names.every((name) => list.includes(name)))
     return (name) => order?.indexOf(name) ?? Infinity
   }

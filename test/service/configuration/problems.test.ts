@@ -291,7 +291,7 @@ describe('the problems of a configuration', () => {
     ])
   })
 
-  test('are all reported at once, each place once and in order', async () => {
+  test('are all reported at once, each path once and in order', async () => {
     const document = documentWith({
       listen: { port: -1, hots: '::1' },
       admin: { token: 'env:MISSING' },

@@ -36,8 +36,8 @@ describe('JSON with comments', () => {
     ['{"a":: 1}', 1, 6, undefined],
     ['[}', 1, 2, undefined],
     ['['.repeat(100_000), 1, 1, 'It is nested too deeply.'],
-  ])('is refused at its first error: %j', (text, ...place) => {
-    const [line, column, hint] = place
+  ])('is refused at its first error: %j', (text, ...expected) => {
+    const [line, column, hint] = expected
     expect(readJson(text)).toEqual({ kind: 'invalid', line, column, hint })
   })
 

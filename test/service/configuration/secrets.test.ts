@@ -12,7 +12,7 @@ const everywhere = (text: string): object =>
     },
   })
 
-const placesOfSecrets = [
+const secretPaths = [
   'admin.token',
   'destinations[0].endpoints[0].headers.Authorization',
   'destinations[0].sharedSecret',
@@ -70,10 +70,10 @@ describe('secrets', () => {
     ['@key', {}, 'Cannot read the file key: there is no such file'],
     ['@key', { files: { [`${folder}/key`]: '\n' } }, 'Cannot read the file key: it is empty'],
   ])(
-    'that cannot be read from %s are reported at every place',
+    'that cannot be read from %s are reported at every path',
     async (text, references, message) => {
       expect(await problemsOf(everywhere(text), references)).toEqual(
-        placesOfSecrets.map((path) => `${path}: ${message}`),
+        secretPaths.map((path) => `${path}: ${message}`),
       )
     },
   )

@@ -83,7 +83,7 @@ async function settleSome(store: SqliteStore): Promise<void> {
     ...crm.slice(7, 9).map((each) => retried(each, nowMs + hourMs, { holds })),
     ...lake.slice(0, 2).map((each) => ended('failed', each)),
   ]
-  const requests = [...crm, ...lake].flatMap((delivery, place) => [
+  const requests = [...crm, ...lake].flatMap((delivery, index) => [
     requestOf(delivery, { durationMs: 12.345678901234567, excerpt: oddTexts[0]! }),
     requestOf(delivery, {
       outcome: 'final',
@@ -91,7 +91,7 @@ async function settleSome(store: SqliteStore): Promise<void> {
       error: 'ECONNRESET',
       atMs: nowMs - dayMs,
     }),
-    ...(place < 3 ? [] : [successOf(delivery)]),
+    ...(index < 3 ? [] : [successOf(delivery)]),
   ])
   await store.settle({ nowMs, settlements, requests })
   await store.retry({ nowMs, filter: { destinationId: 'lake', states: ['failed'] }, limit: 1 })

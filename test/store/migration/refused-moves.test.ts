@@ -6,61 +6,61 @@ import { movedTables } from '../../../src/store/migration/moved-tables.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
-import { change, expectMoved, move, placesIn, stopAfter } from './moved-places.ts'
+import { change, expectMoved, move, migrationsIn, stopAfter } from './migrations.ts'
 
 const databases = new PostgresDatabases()
-const { newPlace, ask, moveHalfway, waitUntilWaiting } = placesIn(databases)
+const { newMigration, ask, moveHalfway, waitUntilWaiting } = migrationsIn(databases)
 
 /** The size of SQLite's pages. */
 const pageBytes = 4_096
 
 describe('a move that cannot be made', () => {
   test('names a file that is missing, of another program, newer, or delivered from', async () => {
-    const place = await newPlace()
-    await expect(move({ ...place, path: `${place.path}x` })).rejects.toThrow('no such file')
-    const empty = `${place.path}-empty`
+    const migration = await newMigration()
+    await expect(move({ ...migration, path: `${migration.path}x` })).rejects.toThrow('no such file')
+    const empty = `${migration.path}-empty`
     await appendFile(empty, '')
-    await expect(move({ ...place, path: empty })).rejects.toThrow('contains no store yet')
-    const store = await openStore(`sqlite:${place.path}`)
-    await expect(move(place)).rejects.toMatchObject({
+    await expect(move({ ...migration, path: empty })).rejects.toThrow('contains no store yet')
+    const store = await openStore(`sqlite:${migration.path}`)
+    await expect(move(migration)).rejects.toMatchObject({
       code: 'store_in_use',
-      message: `Cannot move ${place.path}: another process is delivering from it or moving it`,
+      message: `Cannot move ${migration.path}: another process is delivering from it or moving it`,
     })
     await store.close()
-    await change(place.copy, 'PRAGMA user_version = 99')
-    await expect(move({ ...place, path: place.copy })).rejects.toThrow('newer version')
+    await change(migration.copy, 'PRAGMA user_version = 99')
+    await expect(move({ ...migration, path: migration.copy })).rejects.toThrow('newer version')
   })
 
   test('names a file with a damaged row, and leaves the database empty', async () => {
-    const place = await newPlace()
+    const migration = await newMigration()
     const body = JSON.stringify({ text: `${'x'.repeat(20_000)}marked${'x'.repeat(20_000)}` })
-    const store = await openStore(`sqlite:${place.path}`)
+    const store = await openStore(`sqlite:${migration.path}`)
     const deliveries = [{ destinationId: 'crm', body }]
     const events = [{ ...event('long', 'crm'), deliveries }]
     await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
     await store.close()
     // A page of a long body begins with the number of the next page.
-    const bytes = await readFile(place.path)
+    const bytes = await readFile(migration.path)
     const inPage = bytes.indexOf('marked')
     bytes.fill(0xff, inPage - (inPage % pageBytes), inPage - (inPage % pageBytes) + 4)
-    await writeFile(place.path, bytes)
-    await expect(move(place)).rejects.toMatchObject({
+    await writeFile(migration.path, bytes)
+    await expect(move(migration)).rejects.toMatchObject({
       code: 'store_unusable',
-      message: `Cannot use the store ${place.path}: database disk image is malformed`,
+      message: `Cannot use the store ${migration.path}: database disk image is malformed`,
     })
-    expect(await ask(place, 'SELECT count(*)::int AS count FROM evroute_messages')).toEqual([
+    expect(await ask(migration, 'SELECT count(*)::int AS count FROM evroute_messages')).toEqual([
       { count: 0 },
     ])
   })
 
   test('names a file that is being moved, and a database that another store moves to', async () => {
-    const place = await newPlace()
-    const { moving, goOn } = await moveHalfway(place)
-    await expect(move(place)).rejects.toMatchObject({
+    const migration = await newMigration()
+    const { moving, goOn } = await moveHalfway(migration)
+    await expect(move(migration)).rejects.toMatchObject({
       code: 'store_in_use',
-      message: `Cannot move ${place.path}: another process is delivering from it or moving it`,
+      message: `Cannot move ${migration.path}: another process is delivering from it or moving it`,
     })
-    const other = { path: place.copy, url: place.url }
+    const other = { path: migration.copy, url: migration.url }
     await expect(move(other)).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringContaining('another process is using it') as string,
@@ -71,12 +71,12 @@ describe('a move that cannot be made', () => {
   })
 
   test('refuses a database that contains anything else', async () => {
-    const place = await newPlace()
-    const store = await openStore(place.url)
+    const migration = await newMigration()
+    const store = await openStore(migration.url)
     await store.add({ nowMs, seenSinceMs: 0, events: [event('mine', 'crm')], handOver: [] })
     await store.close()
     for (const attempt of [move, planMove]) {
-      await expect(attempt(place)).rejects.toMatchObject({
+      await expect(attempt(migration)).rejects.toMatchObject({
         code: 'store_unusable',
         message: expect.stringContaining('it already contains bodies') as string,
       })
@@ -84,23 +84,23 @@ describe('a move that cannot be made', () => {
   })
 
   test('refuses a database that a process delivers from', async () => {
-    const place = await newPlace()
-    await (await openStore(place.url)).close()
+    const migration = await newMigration()
+    await (await openStore(migration.url)).close()
     const now = 'extract(epoch FROM now()) * 1000'
-    await ask(place, `INSERT INTO evroute_live_processes VALUES ('p_1', ${now}, 0, '{}')`)
-    await expect(move(place)).rejects.toMatchObject({
+    await ask(migration, `INSERT INTO evroute_live_processes VALUES ('p_1', ${now}, 0, '{}')`)
+    await expect(move(migration)).rejects.toMatchObject({
       message: expect.stringContaining('a process is delivering from it') as string,
       hint: expect.stringContaining('run the same command again') as string,
     })
-    await ask(place, 'UPDATE evroute_live_processes SET beaten_at = 0')
-    expect(await move(place)).toMatchObject({ kind: 'moved' })
+    await ask(migration, 'UPDATE evroute_live_processes SET beaten_at = 0')
+    expect(await move(migration)).toMatchObject({ kind: 'moved' })
   })
 
   test('refuses a database that is being written to when it begins', async () => {
-    const place = await newPlace()
-    await (await openStore(place.url)).close()
-    await ask(place, "BEGIN; INSERT INTO evroute_seen VALUES ('website', 'm_1', 5)")
-    const moving = move(place)
+    const migration = await newMigration()
+    await (await openStore(migration.url)).close()
+    await ask(migration, "BEGIN; INSERT INTO evroute_seen VALUES ('website', 'm_1', 5)")
+    const moving = move(migration)
     moving.catch(() => undefined)
     await waitUntilWaiting()
     await databases.query('COMMIT')
@@ -108,55 +108,55 @@ describe('a move that cannot be made', () => {
   })
 
   test('refuses a database that another store, or a later state of this one, has moved to', async () => {
-    const place = await newPlace()
-    await move(place, stopAfter(3))
-    const backup = `${place.path}-backup`
-    await copyFile(place.path, backup)
-    await move(place)
-    for (const path of [place.copy, backup]) {
-      await expect(move({ ...place, path })).rejects.toThrow(
+    const migration = await newMigration()
+    await move(migration, stopAfter(3))
+    const backup = `${migration.path}-backup`
+    await copyFile(migration.path, backup)
+    await move(migration)
+    for (const path of [migration.copy, backup]) {
+      await expect(move({ ...migration, path })).rejects.toThrow(
         'a different store, or a later state of this one, has been moved there',
       )
     }
-    await expectMoved(place)
+    await expectMoved(migration)
   })
 
   test('refuses a file that was moved to a different database or schema', async () => {
-    const place = await newPlace()
-    await move(place)
-    const elsewhere = { path: place.path, url: await databases.newUrl() }
+    const migration = await newMigration()
+    await move(migration)
+    const elsewhere = { path: migration.path, url: await databases.newUrl() }
     for (const attempt of [move, planMove]) {
       await expect(attempt(elsewhere)).rejects.toThrow(/it has already been moved to /)
     }
   })
 
   test('refuses a database that was used after a move to it failed', async () => {
-    const place = await newPlace()
-    await move(place)
-    const store = await openStore(place.url)
-    await ask(place, 'DELETE FROM evroute_moves')
+    const migration = await newMigration()
+    await move(migration)
+    const store = await openStore(migration.url)
+    await ask(migration, 'DELETE FROM evroute_moves')
     await store.close()
-    await expect(move(place)).rejects.toMatchObject({
+    await expect(move(migration)).rejects.toMatchObject({
       message: expect.stringContaining('it already contains bodies') as string,
       hint: expect.stringContaining('Deliver what the database contains') as string,
     })
   })
 
   test('names a database of a newer version, and one that cannot be reached', async () => {
-    const place = await newPlace()
-    await (await openStore(place.url)).close()
-    await ask(place, 'INSERT INTO evroute_migrations VALUES (99)')
-    await expect(move(place)).rejects.toThrow('newer version')
-    await expect(move({ ...place, url: 'postgres://me:secret@127.0.0.1:1/x' })).rejects.toThrow(
+    const migration = await newMigration()
+    await (await openStore(migration.url)).close()
+    await ask(migration, 'INSERT INTO evroute_migrations VALUES (99)')
+    await expect(move(migration)).rejects.toThrow('newer version')
+    await expect(move({ ...migration, url: 'postgres://me:secret@127.0.0.1:1/x' })).rejects.toThrow(
       'postgres://me@127.0.0.1:1/x',
     )
   })
 
   test('reports differences between the sides, and marks neither as moved', async () => {
-    const place = await newPlace()
-    await (await openStore(place.url)).close()
+    const migration = await newMigration()
+    await (await openStore(migration.url)).close()
     await ask(
-      place,
+      migration,
       `CREATE FUNCTION change_lane() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         NEW.lane = 'manual'; RETURN NEW; END $$;
       CREATE FUNCTION lose_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
@@ -165,7 +165,7 @@ describe('a move that cannot be made', () => {
       CREATE TRIGGER lost BEFORE INSERT ON evroute_seen FOR EACH ROW
         WHEN (NEW.message_id = 'without_user') EXECUTE FUNCTION lose_row()`,
     )
-    const outcome = await move(place)
+    const outcome = await move(migration)
     expect(outcome).toMatchObject({ kind: 'different' })
     if (outcome.kind !== 'different') return
     expect(outcome.columns).toEqual([
@@ -176,8 +176,9 @@ describe('a move that cannot be made', () => {
     ])
     const seen = outcome.figures.find(({ what }) => what === 'messageIds')!
     expect(seen.source - seen.target).toBe(1)
-    expect(await ask(place, 'SELECT FROM evroute_messages')).toHaveLength(0)
-    for (const url of [place.url, `sqlite:${place.path}`]) await (await openStore(url)).close()
+    expect(await ask(migration, 'SELECT FROM evroute_messages')).toHaveLength(0)
+    for (const url of [migration.url, `sqlite:${migration.path}`])
+      await (await openStore(url)).close()
   })
 })
 
@@ -198,18 +199,18 @@ describe('a move includes', () => {
   }
 
   test('every column of the file, and every column of the database except those of leases', async () => {
-    const place = await newPlace()
-    const database = await openDatabase(place.copy, 'read')
+    const migration = await newMigration()
+    const database = await openDatabase(migration.copy, 'read')
     const file = database.prepare(
       `SELECT m.name AS kind, t.name AS name FROM sqlite_schema m, pragma_table_info(m.name) t
       WHERE m.type = 'table' AND NOT (m.name = 'counts' AND t.name IN ('name', 'count'))`,
     )
     const inFile = movedOf(file.all() as Readonly<Record<string, unknown>>[])
     database.close()
-    await (await openStore(place.url)).close()
+    await (await openStore(migration.url)).close()
     const inDatabase = movedOf(
       await ask(
-        place,
+        migration,
         `SELECT substr(table_name, length('evroute_') + 1) AS kind, column_name AS name
         FROM information_schema.columns WHERE table_schema = current_schema()`,
       ),
@@ -226,7 +227,7 @@ describe('a move includes', () => {
   })
 
   test('every table of the file except those of moves and archives', async () => {
-    const { copy } = await newPlace()
+    const { copy } = await newMigration()
     const database = await openDatabase(copy, 'read')
     const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
     database.close()

@@ -104,7 +104,7 @@ describe('two processes', () => {
       other.beginSync({ audience: { key: 'other', sourceId: 'app' } }),
     ])
     const parts = Array.from({ length: 12 }, (_, part) =>
-      Array.from({ length: 5 }, (_each, place) => member(`u_${part * 5 + place}`)),
+      Array.from({ length: 5 }, (_each, index) => member(`u_${part * 5 + index}`)),
     )
     await Promise.all(parts.flatMap((part) => syncs.map((sync) => sync.take(...part))))
     await Promise.all(syncs.map((sync) => sync.finish(7)))

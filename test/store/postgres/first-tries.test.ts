@@ -23,12 +23,12 @@ test('a successful first try writes no row to the table of requests', async () =
   const requests = leased.map((delivery) =>
     requestOf(delivery, { outcome: 'success', status: 200, error: null }),
   )
-  const settlements = leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!))
+  const settlements = leased.map((delivery, index) => deliveredAtOnce(delivery, requests[index]!))
   await store.settle({ nowMs, settlements, requests: [] })
   const schema = schemaOf(url)
   expect(await databases.query(`SELECT FROM ${schema}.evroute_requests`)).toEqual([])
-  for (const [place, delivery] of leased.entries()) {
-    expect(await store.story(delivery)).toMatchObject({ requests: [requests[place]] })
+  for (const [index, delivery] of leased.entries()) {
+    expect(await store.story(delivery)).toMatchObject({ requests: [requests[index]] })
   }
 })
 

@@ -81,7 +81,7 @@ describe('a connection that is lost between two statements', () => {
   })
 })
 
-const beat = { processId: 'p', destinationIds: ['crm'] }
+const heartbeat = { processId: 'p', destinationIds: ['crm'] }
 
 test(
   'a heartbeat abandons a silent connection, and the next heartbeat gets a new one',
@@ -89,11 +89,11 @@ test(
   async () => {
     const line = await PostgresLine.to(server)
     const { processes } = await opened(line.through(await newUrl()))
-    await processes.heartbeat(beat)
+    await processes.heartbeat(heartbeat)
     line.fallSilent()
     // Early enough for a second try before the process counts as gone.
-    await expect(processes.heartbeat(beat)).rejects.toMatchObject({ isTemporary: true })
-    expect(await processes.heartbeat(beat)).toMatchObject([{ processes: 1 }])
+    await expect(processes.heartbeat(heartbeat)).rejects.toMatchObject({ isTemporary: true })
+    expect(await processes.heartbeat(heartbeat)).toMatchObject([{ processes: 1 }])
   },
 )
 
@@ -105,8 +105,8 @@ test('adds that wait for a lock leave connections for deliveries', async () => {
   await lock.transaction(async (session) => {
     const sql = `LOCK TABLE lost_${schemas}.evroute_gate IN EXCLUSIVE MODE`
     await session.rows({ sql, values: [] })
-    for (let place = 1; place <= 20; place++) adding.push(tested.add([event(`m_${place}`, 'crm')]))
-    await processes.heartbeat(beat)
+    for (let index = 1; index <= 20; index++) adding.push(tested.add([event(`m_${index}`, 'crm')]))
+    await processes.heartbeat(heartbeat)
     const leased = await tested.claim('crm')
     expect(leased).toHaveLength(1)
     await tested.settle(returned(leased[0]!))
@@ -133,7 +133,7 @@ test('look-ups that wait for a lock leave connections for adds', async () => {
   const delivery = await tested.leaseOne('m_1')
   const stories: Promise<unknown>[] = []
   await withLocked('evroute_requests', async () => {
-    for (let place = 0; place < 40; place++) stories.push(tested.story(delivery))
+    for (let index = 0; index < 40; index++) stories.push(tested.story(delivery))
     await waitForLocks(1)
     expect(await tested.outcomes([event('m_2', 'crm')])).toEqual(['routed'])
   })
@@ -146,7 +146,7 @@ test('audits that are requested while one runs share the next one', async () => 
   await withLocked('evroute_messages', async () => {
     audits.push(tested.store.audit())
     await waitForLocks(1)
-    for (let place = 0; place < 20; place++) audits.push(tested.store.audit())
+    for (let index = 0; index < 20; index++) audits.push(tested.store.audit())
     // This needs a connection in addition to the one of the audit.
     expect(await regulations.find({ id: 'none' })).toBeUndefined()
   })
@@ -162,7 +162,7 @@ describe('an add to a silent server', () => {
     await tested.add([event('m_0', 'crm')])
     line.fallSilent()
     line.isMute = true
-    const adds = Array.from({ length: 200 }, (_, place) => tested.outcomes([event(`m_${place}`)]))
+    const adds = Array.from({ length: 200 }, (_, index) => tested.outcomes([event(`m_${index}`)]))
     for (const result of await Promise.allSettled(adds)) {
       expect(result).toMatchObject({
         status: 'rejected',

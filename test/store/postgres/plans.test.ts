@@ -233,7 +233,7 @@ test.each(analysed)(
       const row = { streams: JSON.stringify(streams), last_notification_id: 30_000 }
       return new RegulationNotifications(row, dialect)
     }
-    const place = { destination_id: 'crm', id: 0 }
+    const start = { destination_id: 'crm', id: 0 }
     for (const [script, indexes, rows] of [
       [discard(logEngine, crm), [waiting], 10],
       [discard(logEngine, all), [waiting], 20],
@@ -243,7 +243,7 @@ test.each(analysed)(
       [notifications(14_950).isAnyLeft(), [key], 4],
       [notifications(14_950).unerased(0, { idsMax: 10, rowsMax: 10 }), [key], 10],
       [notifications(5).streams(), [key], 10],
-      [deliveriesAfter(place, { lastId: 30_000, rowsMax: 10 }), [key], 10],
+      [deliveriesAfter(start, { lastId: 30_000, rowsMax: 10 }), [key], 10],
     ] as const) {
       const steps: PlanStep[] = []
       for (const query of queriesOf(script)) steps.push(...(await readsOf(client, query)))

@@ -121,7 +121,7 @@ describe('two processes', () => {
   test('keep the ledger consistent during concurrent work', async () => {
     const [one, other] = await openTwo()
     await one.add(events(40, 'crm', 'mail'))
-    const work = [one, other].flatMap((tested, place) =>
+    const work = [one, other].flatMap((tested, storeIndex) =>
       Array.from({ length: 10 }, async (_, index) => {
         const leased = await tested.claim('crm', { deliveriesMax: 2 })
         const ends = leased.map((each, of) => (of === 0 ? delivered(each) : ended('failed', each)))
@@ -129,7 +129,7 @@ describe('two processes', () => {
           leased.map((delivery) => requestOf(delivery)),
           ...ends,
         )
-        await tested.add([event(`n_${place}_${index}`, 'mail', 'crm'), event('m_1', 'crm')])
+        await tested.add([event(`n_${storeIndex}_${index}`, 'mail', 'crm'), event('m_1', 'crm')])
         await tested.retry({}, { limit: 1 })
         await tested.purge({ deliveredBeforeMs: nowMs + 1, failedBeforeMs: nowMs, rowsMax: 3 })
         await tested.expectBalance()

@@ -202,7 +202,7 @@ describe('two processes', () => {
       })
     const ids = ['a', 'b', 'c', 'd', 'e', 'f']
     await Promise.all([
-      ...ids.map((id, place) => create(place % 2 === 0 ? one : other, id)),
+      ...ids.map((id, index) => create(index % 2 === 0 ? one : other, id)),
       ...ids.map(() => one.add([eventAbout('u_3')])),
     ])
     for (const id of ids) {

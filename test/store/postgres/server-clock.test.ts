@@ -55,19 +55,19 @@ describe('a process whose clock is wrong', () => {
       abandonedBeforeMs: atMs,
       messageIdsBeforeMs: atMs,
     }
-    const beat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
+    const heartbeat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
     const attempts = [
       () => add('m_2'),
       () => store.claim({ nowMs: atMs, shares: [share] }),
       () => store.retry({ nowMs: atMs, filter: {}, limit: 9 }),
       () => store.purge({ nowMs: atMs, ...old, rowsMax: 9 }),
-      beat,
+      heartbeat,
     ]
     clock.aheadMs = 31 * dayMs
     for (const attempt of attempts) await expect(attempt()).rejects.toThrow(ClocksDisagreeError)
     expect(await store.ledger()).toEqual(before)
     clock.aheadMs = 0
-    expect(await beat()).toMatchObject([{ processes: 1 }])
+    expect(await heartbeat()).toMatchObject([{ processes: 1 }])
     expect(await store.claim({ nowMs, shares: [share] })).toHaveLength(1)
   })
 
@@ -75,10 +75,10 @@ describe('a process whose clock is wrong', () => {
     const { url, setServerAhead } = await newDatabase()
     const store = await openPostgresStore(url)
     onTestFinished(() => store.close())
-    const beat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
-    await beat()
+    const heartbeat = () => store.processes.heartbeat({ processId: 'p_1', destinationIds: ['crm'] })
+    await heartbeat()
     await setServerAhead('1 hour')
-    await expect(beat()).rejects.toThrow(ClocksDisagreeError)
+    await expect(heartbeat()).rejects.toThrow(ClocksDisagreeError)
     await expect(store.claim({ nowMs, shares: [share] })).rejects.toThrow(ClocksDisagreeError)
     await setServerAhead('0')
     expect(await store.claim({ nowMs, shares: [share] })).toEqual([])

@@ -35,7 +35,7 @@ for (let round = 0; !end.signal.aborted; round++) {
     lanes.map((lane) => ({ destinationId, lane, deliveriesMax: 1, dueByMs: nowMs })),
   )
   const claimed = await store.claim({ nowMs, shares })
-  const settlements = [...leased, ...claimed].map((one, place) => settlementOf(one, round + place))
+  const settlements = [...leased, ...claimed].map((one, index) => settlementOf(one, round + index))
   await store.settle({ nowMs, settlements, requests: [] })
   if (round === 3) process.stdout.write('delivering\n')
 }

@@ -13,11 +13,11 @@ test('a successful first try writes no row to the table of requests', async () =
   await add(store, 'm_1', 'm_2')
   const leased = await claim(store)
   const requests = leased.map((delivery) => requestOf(delivery, success))
-  const settlements = leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!))
+  const settlements = leased.map((delivery, index) => deliveredAtOnce(delivery, requests[index]!))
   await store.settle({ nowMs, settlements, requests: [] })
   expect(await rowsOf(path, countRequests)).toEqual([{ count: 0 }])
-  for (const [place, delivery] of leased.entries()) {
-    expect(await store.story(delivery)).toMatchObject({ requests: [requests[place]] })
+  for (const [index, delivery] of leased.entries()) {
+    expect(await store.story(delivery)).toMatchObject({ requests: [requests[index]] })
   }
 })
 
@@ -31,11 +31,11 @@ test('a delivery that another process discards while it is sent keeps its reques
   await log.discard({ nowMs, filter: { id: discarded!.id }, limit: 1 })
   await log.close()
   const requests = leased.map((delivery) => requestOf(delivery, success))
-  const settlements = leased.map((delivery, place) => deliveredAtOnce(delivery, requests[place]!))
+  const settlements = leased.map((delivery, index) => deliveredAtOnce(delivery, requests[index]!))
   expect(await store.settle({ nowMs, settlements, requests: [] })).toEqual(settlements)
   expect(await rowsOf(path, countRequests)).toEqual([{ count: 1 }])
-  for (const [place, delivery] of [discarded!, other!].entries()) {
+  for (const [index, delivery] of [discarded!, other!].entries()) {
     const story = await store.story(delivery)
-    expect(story).toMatchObject({ state: 'delivered', requests: [requests[place]] })
+    expect(story).toMatchObject({ state: 'delivered', requests: [requests[index]] })
   }
 })

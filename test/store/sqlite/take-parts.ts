@@ -26,8 +26,8 @@ if (begun.kind !== 'begun') throw new Error('the key is taken')
 const request = { key: audience.key, sync: begun.sync, nowMs, seenSinceMs: 0 }
 
 for (let part = 0; ; part++) {
-  const members = Array.from({ length: partSize }, (_, place) => {
-    const userId = `u_${part * partSize + place}`
+  const members = Array.from({ length: partSize }, (_, index) => {
+    const userId = `u_${part * partSize + index}`
     return { identity: { userId, anonymousId: null, email: null }, value: 'true' }
   })
   await makeStep(

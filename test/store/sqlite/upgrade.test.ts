@@ -119,8 +119,8 @@ const members = [
   ['', 'a_4', null],
   ['\u0000\ud800', null, null],
   ['\u001a', null, null],
-].map(([userId = null, anonymousId = null, email = null], place): Member => {
-  return { identity: { userId, anonymousId, email }, value: `v${place}` }
+].map(([userId = null, anonymousId = null, email = null], index): Member => {
+  return { identity: { userId, anonymousId, email }, value: `v${index}` }
 })
 
 test('members of an older file are recognised, whatever their identifiers', async () => {

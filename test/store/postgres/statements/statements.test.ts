@@ -21,7 +21,7 @@ import { PostgresLine } from '../../../support/postgres-line.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { makeFullStore } from '../../migration/full-store.ts'
 import { addAudiences, addRegulations, finishRegulations } from '../../migration/full-subjects.ts'
-import { move } from '../../migration/moved-places.ts'
+import { move } from '../../migration/migrations.ts'
 import { RecordedStatements } from './recorded-statements.ts'
 import { writtenQueries } from './written-queries.ts'
 
@@ -151,15 +151,15 @@ test('every statement in the code runs on a server, and returns the columns that
 
   const statements = [...recorded.columns]
   const faults: string[] = []
-  for (const { place, pattern, reads } of queries) {
+  for (const { location, pattern, reads } of queries) {
     const found = statements.filter(([text]) => pattern.test(text))
-    if (found.length === 0) faults.push(`${place} did not run: extend this test so that it does`)
+    if (found.length === 0) faults.push(`${location} did not run: extend this test so that it does`)
     for (const [name, kinds] of reads) {
       for (const [text, columns] of found) {
         const kind = columns?.get(name)
         if (kind !== undefined && kinds.has(kind)) continue
         faults.push(
-          `${place} reads ${name} as ${[...kinds].join()}: it is ${kind ?? 'missing'} in ${text}`,
+          `${location} reads ${name} as ${[...kinds].join()}: it is ${kind ?? 'missing'} in ${text}`,
         )
       }
     }

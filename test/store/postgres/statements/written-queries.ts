@@ -5,7 +5,7 @@ import type { ValueKind } from './recorded-statements.ts'
 /** A query in the code: an object with a statement and its values, or an `Sql`. */
 export interface WrittenQuery {
   /** The file and line. */
-  readonly place: string
+  readonly location: string
   /** Matches the statement. Parts that are not constant match anything. */
   readonly pattern: RegExp
   /** The kinds of values that the code reads, by column. */
@@ -90,7 +90,7 @@ class Code {
     const isObject = ts.isObjectLiteralExpression(literal)
     const text = this.#patternOf(isObject ? valueOf(literal, 'sql') : literal)
     return {
-      place: `${relative(process.cwd(), file.fileName)}:${line + 1}`,
+      location: `${relative(process.cwd(), file.fileName)}:${line + 1}`,
       pattern: new RegExp(`^${text}$`),
       reads: new Map(),
     }
@@ -160,10 +160,10 @@ class Code {
 
   #argumentsOf(parameter: ts.ParameterDeclaration): readonly Literal[] {
     const found: Literal[] = []
-    const place = parameter.parent.parameters.indexOf(parameter)
+    const index = parameter.parent.parameters.indexOf(parameter)
     this.each(ts.isCallExpression, (call) => {
       const declared = this.#checker.getResolvedSignature(call)?.declaration
-      if (declared === parameter.parent) found.push(...this.literalsOf(call.arguments[place]))
+      if (declared === parameter.parent) found.push(...this.literalsOf(call.arguments[index]))
     })
     return found
   }

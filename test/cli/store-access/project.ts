@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 export const token = 'not-a-real-token'
 
 /** A configuration in its own folder, and commands that use it. */
-export interface Place {
+export interface Project {
   readonly folder: string
   /** The path of the configuration. */
   readonly path: string
@@ -26,7 +26,7 @@ export interface Place {
 }
 
 /** Creates a configuration with one source, whose calls go to this URL. */
-export async function placeFor(url: string, changes: object = {}): Promise<Place> {
+export async function newProject(url: string, changes: object = {}): Promise<Project> {
   const folder = await temporaryFolder()
   const path = join(folder, 'evroute.config.json')
   const document = {
@@ -53,7 +53,7 @@ export async function placeFor(url: string, changes: object = {}): Promise<Place
 }
 
 /** Runs the service of a configuration until the test ends. */
-export async function serving({ path }: Place): Promise<{ readonly api: readonly string[] }> {
+export async function serving({ path }: Project): Promise<{ readonly api: readonly string[] }> {
   const { configuration } = await readServiceConfiguration(path, { env: {}, log: silentLog })
   const service = await Service.start({
     configuration,

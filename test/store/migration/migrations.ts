@@ -15,14 +15,14 @@ import { makeFullStore } from './full-store.ts'
 import { contentsOf } from './store-contents.ts'
 
 /** The file of a store, and the database that it moves to. */
-export interface Place {
+export interface Migration {
   readonly path: string
   readonly url: string
 }
 
 /** Moves a store in many pages of two rows. */
 export function move(
-  { path, url }: Place,
+  { path, url }: Migration,
   changes: Partial<MoveRequest> = {},
 ): Promise<MoveOutcome> {
   return moveStore({
@@ -46,7 +46,10 @@ async function contentsAt(url: string): Promise<object> {
   }
 }
 
-export async function expectMoved({ copy, url }: Place & { readonly copy: string }): Promise<void> {
+export async function expectMoved({
+  copy,
+  url,
+}: Migration & { readonly copy: string }): Promise<void> {
   expect(await contentsAt(url)).toEqual(await contentsAt(`sqlite:${copy}`))
 }
 
@@ -80,11 +83,11 @@ export async function change(path: string, sql: string): Promise<void> {
 const heldLock = 77
 
 /** Returns functions for moves into the databases of a test file. */
-export function placesIn(databases: PostgresDatabases) {
-  return { newPlace, ask, moveHalfway, waitUntilWaiting }
+export function migrationsIn(databases: PostgresDatabases) {
+  return { newMigration, ask, moveHalfway, waitUntilWaiting }
 
   /** Creates a full store, a copy of it for comparison, and an empty database. */
-  async function newPlace(): Promise<Place & { readonly copy: string }> {
+  async function newMigration(): Promise<Migration & { readonly copy: string }> {
     const folder = await temporaryFolder()
     const path = join(folder, 'store.db')
     await makeFullStore(path)
@@ -93,9 +96,9 @@ export function placesIn(databases: PostgresDatabases) {
     return { path, copy, url: await databases.newUrl() }
   }
 
-  /** Runs a statement in the database of a place. */
+  /** Runs a statement in the database of a migration. */
   async function ask(
-    { url }: Place,
+    { url }: Migration,
     sql: string,
   ): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await databases.query(`SET search_path = ${schemaOf(url)}`)
@@ -104,11 +107,11 @@ export function placesIn(databases: PostgresDatabases) {
 
   /** Begins a move, which stops in the middle until `goOn` is called. */
   async function moveHalfway(
-    place: Place,
+    migration: Migration,
   ): Promise<{ readonly moving: Promise<MoveOutcome>; readonly goOn: () => Promise<unknown> }> {
-    await (await openStore(place.url)).close()
+    await (await openStore(migration.url)).close()
     await ask(
-      place,
+      migration,
       `CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         -- Sleeps, because a statement of a move may not wait for a lock for long.
         WHILE NOT pg_try_advisory_xact_lock(${heldLock}) LOOP PERFORM pg_sleep(0.01); END LOOP;
@@ -116,7 +119,7 @@ export function placesIn(databases: PostgresDatabases) {
       CREATE TRIGGER stop BEFORE INSERT ON evroute_seen EXECUTE FUNCTION stop();
       SELECT pg_advisory_lock(${heldLock})`,
     )
-    const moving = move(place)
+    const moving = move(migration)
     moving.catch(() => undefined)
     const isStopped = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     await vi.waitUntil(async () => (await databases.query(isStopped)).length > 0, 60_000)
