@@ -131,7 +131,7 @@ export function follow(filter: string, listener: StreamListener): () => void {
 }
 
 /** The answers to reads, by path. */
-interface Reads {
+export interface Reads {
   readonly event: EventRecord
   /** The differences from the payload `with`; by default, from the previous one of the same user or group. */
   readonly changes: PayloadChanges

@@ -73,7 +73,7 @@ function ShownRequest({ record }: RequestParts): JSX.Element {
       <Comparison seq={record.seq} />
       <Diagnosed record={record} />
       <Facts record={record} />
-      {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
+      {record.forward === null ? null : <TargetAnswer {...record.forward} />}
       {payload === undefined ? null : (
         <Payload
           title="Payload"
@@ -139,11 +139,8 @@ function Headers({ headers }: Pick<EventRecord, 'headers'>): JSX.Element {
   )
 }
 
-function TargetAnswer({
-  forward: { url, status, error, ms, headers, answer },
-}: {
-  readonly forward: NonNullable<EventRecord['forward']>
-}): JSX.Element {
+function TargetAnswer(forward: NonNullable<EventRecord['forward']>): JSX.Element {
+  const { url, status, error, ms, headers, answer } = forward
   return (
     <Part title="Answer of your application">
       <div class="card">

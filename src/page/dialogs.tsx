@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { read } from './api.ts'
+import { read, type Reads } from './api.ts'
 import { copy } from './copy.tsx'
 import { CloseButton, dialog, Dialog } from './dialog.tsx'
 import { Choice } from './field.tsx'
@@ -60,17 +60,13 @@ function HandlersDialog(): JSX.Element {
   const reading = useRead(() => read('snippets'), [])
   return (
     <Dialog title="A handler that verifies signatures">
-      <Shown reading={reading}>{({ snippets }) => <Handlers snippets={snippets} />}</Shown>
+      <Shown reading={reading}>{(handlers) => <Handlers {...handlers} />}</Shown>
       <CloseButton />
     </Dialog>
   )
 }
 
-function Handlers({
-  snippets,
-}: {
-  readonly snippets: Readonly<Record<string, string>>
-}): JSX.Element {
+function Handlers({ snippets }: Reads['snippets']): JSX.Element {
   const [language, setLanguage] = useState('express')
   const code = snippets[language] ?? ''
   return (

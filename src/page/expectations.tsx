@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { ShownExpectation } from '../receiver/index.ts'
 import { expect, forget } from './actions.ts'
-import { read } from './api.ts'
+import { read, type Reads } from './api.ts'
 import { Field, filledFields } from './field.tsx'
 import { Popover } from './popover.tsx'
 import { session } from './session.ts'
@@ -48,11 +48,7 @@ const stateTexts: Readonly<Record<ShownExpectation['state'], string>> = {
 }
 const stateLooks = { open: 'warning', met: 'good', unmet: 'bad' } as const
 
-function ExpectationList({
-  expectations,
-}: {
-  readonly expectations: readonly ShownExpectation[]
-}): JSX.Element {
+function ExpectationList({ expectations }: Reads['expectations']): JSX.Element {
   if (expectations.length === 0) return <p class="muted">There are no expectations.</p>
   return (
     <ul class="expectations" aria-label="Expectations">

@@ -171,15 +171,15 @@ function Row({ row, isSelected, isCompared, position }: RowParts): JSX.Element {
           <span class="seq">#{row.seq}</span>
         </>
       ) : (
-        <Summary summary={row} />
+        <Summary {...row} />
       )}
     </div>
   )
 }
 
-function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
-  const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
-  const { forwarded, forwardedTo } = summary
+function Summary(row: EventSummary): JSX.Element {
+  const { seq, atMs, type, userId, summary, status, signature, durationMs, repeatOf } = row
+  const { forwarded, forwardedTo } = row
   const look = answerLook(status)
   const [date, time] = [dateText(atMs), timeText(atMs)]
   // Don't colour a good answer beside a bad signature, which matters more.
@@ -188,7 +188,7 @@ function Summary({ summary }: { readonly summary: EventSummary }): JSX.Element {
     <>
       <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
       <span class="summary">
-        {summary.summary.map(({ role, text }) => (
+        {summary.map(({ role, text }) => (
           <span class={`part ${role}`}>{text}</span>
         ))}
       </span>

@@ -55,7 +55,7 @@ export function Toolbar(): JSX.Element {
 }
 
 function Filter(): JSX.Element {
-  const { filter, filterText, filterProblem, isFilterUnfinished } = session
+  const { filterText, filterProblem, isFilterUnfinished } = session
   const problem = filterProblem.value
   const apply = (event: Event): void => {
     event.preventDefault()
@@ -76,7 +76,7 @@ function Filter(): JSX.Element {
         onInput={({ currentTarget }) => session.typeFilter(currentTarget.value)}
       />
       {problem !== undefined ? (
-        <Problem text={filterText.value} problem={problem} applied={filter.value} />
+        <Problem {...problem} />
       ) : isFilterUnfinished.value ? (
         <span class="hint">Not applied. Press Enter to see why.</span>
       ) : null}
@@ -85,16 +85,9 @@ function Filter(): JSX.Element {
 }
 
 /** Marks the invalid part of a filter, and shows a hint. */
-function Problem({
-  text,
-  problem: { offset, length, message, hint },
-  applied,
-}: {
-  readonly text: string
-  readonly problem: MatchProblem
-  /** The filter that the list still has. */
-  readonly applied: string
-}): JSX.Element {
+function Problem({ offset, length, message, hint }: MatchProblem): JSX.Element {
+  const { value: text } = session.filterText
+  const { value: applied } = session.filter
   const end = offset + Math.max(1, length)
   return (
     <div class="filter-problem" id="filter-problem" role="alert">

@@ -76,7 +76,7 @@ function Destination({ destination }: { readonly destination: DestinationFields 
         </Pair>
         {endpoints.map((endpoint) => (
           <Pair key={endpoint.url} name="Endpoint">
-            <Endpoint endpoint={endpoint} pending={enabled ? pending : 0} />
+            <Endpoint {...endpoint} pending={enabled ? pending : 0} />
           </Pair>
         ))}
       </dl>
@@ -97,13 +97,8 @@ const breakerLooks = {
   recovering: 'warning',
 } as const
 
-function Endpoint({
-  endpoint: { url, breaker, probeAt, rate, faults },
-  pending,
-}: {
-  readonly endpoint: EndpointFields
-  readonly pending: number
-}): JSX.Element {
+function Endpoint(endpoint: EndpointFields & { readonly pending: number }): JSX.Element {
+  const { url, breaker, probeAt, rate, faults, pending } = endpoint
   return (
     <>
       {visibleText(url)}{' '}

@@ -33,7 +33,7 @@ export function LedgerView(): JSX.Element {
           <h2>Ledger</h2>
           {flows.map((flow) => (
             <Part key={flow.title} title={flow.title}>
-              <FlowBars flow={flow} ledger={ledger} />
+              <FlowBars {...flow} ledger={ledger} />
             </Part>
           ))}
           <Part title="Rows in the store">
@@ -100,13 +100,8 @@ function AuditResult(): JSX.Element {
   )
 }
 
-function FlowBars({
-  flow: { total: name, title, parts },
-  ledger,
-}: {
-  readonly flow: Flow
-  readonly ledger: DeliveryLedger
-}): JSX.Element {
+function FlowBars(flow: Flow & { readonly ledger: DeliveryLedger }): JSX.Element {
+  const { total: name, title, parts, ledger } = flow
   const sum = sumOf(parts, ledger)
   const left = ledger[name] - sum
   const total = `${countText(ledger[name])} ${name}`

@@ -110,7 +110,7 @@ function Requests({
       {shown.map((request, index) => (
         <Request
           key={index}
-          request={request}
+          {...request}
           isOpen={index === shown.length - 1 && request.outcome !== 'success'}
         />
       ))}
@@ -135,14 +135,8 @@ function NextAttempt({ dueAt }: { readonly dueAt: string | null }): JSX.Element 
   )
 }
 
-function Request({
-  request,
-  isOpen,
-}: {
-  readonly request: RequestFields
-  readonly isOpen: boolean
-}): JSX.Element {
-  const { at, url, attempt, lane, outcome, status, error, ms, excerpt } = request
+function Request(request: RequestFields & { readonly isOpen: boolean }): JSX.Element {
+  const { at, url, attempt, lane, outcome, status, error, ms, excerpt, isOpen } = request
   return (
     <li class={outcome}>
       <span class={`badge ${answerLook(status)}`}>{status ?? error ?? 'no answer'}</span>{' '}
