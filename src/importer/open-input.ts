@@ -1,5 +1,7 @@
-import { constants, createReadStream } from 'node:fs'
+import { constants, createReadStream, open } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
 /** Size of one read from a file. The rows of a read are parsed together, so larger reads take more memory. */
@@ -23,16 +25,24 @@ export async function openInput(
     })
   }
   await access(path, constants.R_OK).catch(fail)
-  return readFileBytes(path)
+  return readFileBytes(path, file.isFIFO())
 }
 
-async function* readFileBytes(path: string): AsyncGenerator<Uint8Array> {
-  const stream = createReadStream(path, { highWaterMark: readBytes })
+async function* readFileBytes(path: string, isPipe: boolean): AsyncGenerator<Uint8Array> {
   try {
+    const stream = isPipe
+      ? await openPipe(path)
+      : createReadStream(path, { highWaterMark: readBytes })
     for await (const chunk of stream) yield chunk as Buffer
   } catch (error) {
     throw cannotRead(path, error)
   }
+}
+
+/** Opens a pipe as a socket. Reading it like a file would keep the process alive until the writer ends. */
+async function openPipe(path: string): Promise<Readable> {
+  const { Socket } = await import('node:net')
+  return new Socket({ fd: await promisify(open)(path, 'r'), writable: false })
 }
 
 function cannotRead(path: string, cause: unknown): EvrouteError {

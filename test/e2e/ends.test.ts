@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { binaryPath, runBinary, TestProcess } from '../support/binary.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { fixture } from '../support/fixtures.ts'
 import { silentServer } from '../support/silent-server.ts'
@@ -178,6 +179,18 @@ test('Ctrl-C ends every command that reads its input', async () => {
     return endOf(command, argv)
   })
   expect(await Promise.all(ends)).toEqual(reading.map(quietly(130)))
+})
+
+test.skipIf(process.platform === 'win32')('Ctrl-C ends a command that reads a pipe', async () => {
+  const pipe = join(await temporaryFolder(), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const command = startBinary(['send', '--file', pipe, '--dry-run'])
+  const writer = await open(pipe, 'w')
+  onTestFinished(() => writer.close())
+  await writer.write(await readFile(calls))
+  await command.stdout.matching(/would be sent/)
+  command.signal('SIGINT')
+  expect(await command.ended).toMatchObject({ code: 130, signal: null })
 })
 
 test('Ctrl-C ends every command that waits for an answer', async () => {
