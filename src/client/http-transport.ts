@@ -29,84 +29,67 @@ export interface HttpTransportOptions {
  * Node checks certificates unless the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  return Object.freeze(new HttpTransport(options))
-}
-
-class HttpTransport implements Transport {
-  readonly #options: HttpTransportOptions
-  readonly #target: ReturnType<typeof urlToHttpOptions>
-  readonly #authorization: string
-  readonly #opened: ReturnType<typeof openConnections>
-
-  constructor(options: HttpTransportOptions) {
-    this.#options = options
-    this.#target = urlToHttpOptions(new URL(options.endpoint))
-    this.#authorization = `Basic ${Buffer.from(`${options.writeKey}:`).toString('base64')}`
-    this.#opened = openConnections(this.#target.protocol === 'https:')
-  }
-
-  async send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
-    const release = this.#options.clock.hold()
+  const { endpoint, writeKey, clock } = options
+  const { protocol, hostname, port, path } = urlToHttpOptions(new URL(endpoint))
+  const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
+  const opened = openConnections(protocol === 'https:')
+  const send = async ({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> => {
+    const release = clock.hold()
     try {
-      const { http, agent } = await this.#opened
-      const { protocol, hostname, port, path } = this.#target
-      const request = http.request({
-        protocol,
-        hostname,
-        port,
-        path,
-        method: 'POST',
-        agent,
-        headers: {
-          authorization: this.#authorization,
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-          'user-agent': `evroute/${evrouteVersion}`,
-        },
-      })
-      return await this.#exchange(request, body, signal)
+      const { http, agent } = await opened
+      const headers = {
+        authorization,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': `evroute/${evrouteVersion}`,
+      }
+      const target = { protocol, hostname, port, path, method: 'POST', agent, headers }
+      return await exchange(http.request(target), body, { ...options, signal })
     } finally {
       release()
     }
   }
-
-  async close(): Promise<void> {
-    const { agent } = await this.#opened
+  const close = async (): Promise<void> => {
+    const { agent } = await opened
     agent.destroy()
   }
+  return Object.freeze({ send, close })
+}
 
-  #exchange(
-    request: Http.ClientRequest,
-    body: string,
-    signal: AbortSignal,
-  ): Promise<TransportOutcome> {
-    const { timeoutMs, clock } = this.#options
-    return new Promise((resolve) => {
-      const end = (outcome: TransportOutcome): void => {
-        deadline.cancel()
-        signal.removeEventListener('abort', giveUp)
-        resolve(outcome)
-      }
-      let isAnswered = false
-      let failure = new Error('the connection was closed without an answer')
-      request.on('response', (response) => {
-        isAnswered = true
-        collectAnswer(response, (answer) => end(verdict(answer, clock.nowMs())))
-      })
-      request.on('error', (error) => (failure = error))
-      // Some requests close without an error. Once an answer begins, `collectAnswer` reports its end.
-      request.on('close', () => {
-        if (!isAnswered) end({ kind: 'retry', reason: reasonOf(failure) })
-      })
-      const deadline = systemClock.schedule(timeoutMs, () => {
-        request.destroy(new DeadlineError(`No answer within ${timeoutMs} ms`))
-      })
-      const giveUp = () => request.destroy(new Error('no one is waiting for it any more'))
-      signal.addEventListener('abort', giveUp)
-      if (signal.aborted) giveUp()
-      else request.end(body)
+interface ExchangeLimits extends Pick<HttpTransportOptions, 'timeoutMs' | 'clock'> {
+  readonly signal: AbortSignal
+}
+
+function exchange(
+  request: Http.ClientRequest,
+  body: string,
+  { signal, timeoutMs, clock }: ExchangeLimits,
+): Promise<TransportOutcome> {
+  return new Promise((resolve) => {
+    const end = (outcome: TransportOutcome): void => {
+      deadline.cancel()
+      signal.removeEventListener('abort', giveUp)
+      resolve(outcome)
+    }
+    let isAnswered = false
+    let failure = new Error('the connection was closed without an answer')
+    request.on('response', (response) => {
+      isAnswered = true
+      collectAnswer(response, (answer) => end(verdict(answer, clock.nowMs())))
     })
-  }
+    request.on('error', (error) => (failure = error))
+    // Some requests close without an error. Once an answer begins, `collectAnswer` reports its end.
+    request.on('close', () => {
+      if (!isAnswered) end({ kind: 'retry', reason: reasonOf(failure) })
+    })
+    const deadline = systemClock.schedule(timeoutMs, () => {
+      request.destroy(new DeadlineError(`No answer within ${timeoutMs} ms`))
+    })
+    const giveUp = () => request.destroy(new Error('no one is waiting for it any more'))
+    signal.addEventListener('abort', giveUp)
+    if (signal.aborted) giveUp()
+    else request.end(body)
+  })
 }
 
 /** Loads HTTP only when it is needed, because it takes longer to load than the rest of a client. */

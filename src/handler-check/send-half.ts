@@ -1,11 +1,5 @@
 import type { RequestContent } from '../webhook/index.ts'
 
-interface Limits {
-  readonly timeoutMs: number
-  /** Ends the request early. */
-  readonly signal: AbortSignal | undefined
-}
-
 /**
  * Sends the first half of a webhook, ends the connection, and waits until the handler closes its side too. Until then, a
  * handler that crashes may still answer other requests. Resolves with false if the half could not be sent.
@@ -13,7 +7,7 @@ interface Limits {
 export async function sendHalf(
   url: string,
   { headers, body }: RequestContent,
-  { timeoutMs, signal }: Limits,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<boolean> {
   const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
   const bytes = Buffer.from(body)

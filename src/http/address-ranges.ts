@@ -39,7 +39,7 @@ interface AddressRange {
 }
 
 /** The rule that an address falls under. */
-interface AddressRule extends AddressRange {
+interface AddressRule extends Omit<AddressRange, 'reference'> {
   /** Such as `a private address (10.0.0.0/8)`. */
   readonly text: string
 }
@@ -140,8 +140,8 @@ export function ruleOf(address: IpAddress): AddressRule | undefined {
   if (address.family === 6 && isInBlock(address, nat64)) return carriedRule(address)
   const found = blocks.find(({ block }) => isInBlock(address, block))
   if (found === undefined) return isIsatap(address) ? carriedRule(address) : undefined
-  const { range, kind, reference } = found
-  return { range, kind, reference, text: `${kinds[kind]} (${range})` }
+  const { range, kind } = found
+  return { range, kind, text: `${kinds[kind]} (${range})` }
 }
 
 function carriedRule(address: IpAddress): AddressRule | undefined {

@@ -1,5 +1,5 @@
 import { jsonAnswer, withHeaders, type HttpAnswer, type RequestFault } from '../http/index.ts'
-import type { JsonObject, RejectionCode } from '../model/index.ts'
+import type { JsonObject, Rejection } from '../model/index.ts'
 
 /** Why a whole request is refused. Most of the codes are those of the protocol. */
 export type RefusalCode = keyof typeof statuses
@@ -35,13 +35,11 @@ export interface Refusal {
 }
 
 /** A rejected call, as the answer lists it. */
-export interface RejectedCall {
+export interface RejectedCall extends Rejection {
   /** Index in the batch. */
   readonly index: number
   /** Null unless the call's messageId is a string or a number. */
   readonly messageId: string | null
-  readonly code: RejectionCode
-  readonly message: string
 }
 
 /** The wait in `Retry-After` while the store is failing or behind. */
@@ -56,11 +54,6 @@ export function refuse(code: RefusalCode, message: string, retryAfterMs?: number
 /** Answers 200 with a JSON body, because clients expect both on success. */
 export function success(fields: JsonObject = {}): HttpAnswer {
   return jsonAnswer(200, { success: true, ...fields })
-}
-
-/** Answers with the number of accepted calls, and with the rejected ones. */
-export function taken(accepted: number, rejected: readonly RejectedCall[]): HttpAnswer {
-  return success({ accepted, rejected: rejected.map((call) => ({ ...call })) })
 }
 
 /** Answers with a refusal. Each client reads one of three fields, and some fail if theirs is missing. */

@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../http/index.ts'
 import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
 import { stopwatch, type Clock } from '../runtime/index.ts'
-import { refusalAnswer, refuse, taken, tryLaterMs, type Refusal } from './answer.ts'
+import { refusalAnswer, refuse, success, tryLaterMs, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import type { Document } from './decode-body.ts'
 import type { TrackingApiOptions, TrackingObserver, TrackingSource } from './ports.ts'
@@ -145,7 +145,7 @@ export class Collector {
       this.#observer?.rejected(source.id, rejected.slice(0, rejectedReportedMax))
     const refusal = nothingAccepted(outcome, isAlone)
     if (refusal !== undefined) return this.refused({ ...refusal, source })
-    return taken(outcome.accepted, outcome.rejected)
+    return success({ accepted: outcome.accepted, rejected: rejected.map((call) => ({ ...call })) })
   }
 
   async #resultsOf(

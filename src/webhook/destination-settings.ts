@@ -10,50 +10,24 @@ import {
   rateForms,
   SettingError,
   systemCode,
-  type AliasKeys,
   type Destination,
-  type DestinationFilter,
   type Endpoint,
-  type TlsPaths,
 } from '../model/index.ts'
 
-/** The settings of a destination, before {@link checkDestination} checks them and fills in the defaults. */
-export interface DestinationSettings {
-  /** Unique among the destinations. */
-  readonly id: string
-  /** The sources whose events go to the destination. */
-  readonly sourceIds: readonly string[]
+/**
+ * The settings of a destination, before {@link checkDestination} checks them and fills in the defaults: it is enabled,
+ * accepts historical events, names the ids of an alias as the specification does, and gets 10 requests at once.
+ */
+export interface DestinationSettings
+  extends
+    Pick<Destination, 'id' | 'sourceIds'>,
+    Partial<Omit<Destination, 'id' | 'sourceIds' | 'endpoints'>> {
   /** One to five. */
   readonly endpoints: readonly EndpointSettings[]
-  /** Signs every request. If it is absent or empty, requests are unsigned. */
-  readonly sharedSecret?: string | undefined
-  /** Default true. */
-  readonly enabled?: boolean
-  /** How the body of an alias names its two ids; default `spec`. */
-  readonly aliasKeys?: AliasKeys
-  /** Whether to send events that are more than a day old; default true. */
-  readonly acceptsHistorical?: boolean
-  /** Selects the calls to send; all by default. */
-  readonly filter?: DestinationFilter | undefined
-  /** Maximum requests in flight per endpoint; default 10. */
-  readonly concurrency?: number
-  /** Statuses from 400 to 499 to retry in addition to 408, 425 and 429; none by default. */
-  readonly retryStatuses?: readonly number[] | undefined
-  /** Maximum number of pending deliveries. Beyond it, new deliveries fail at once. No limit by default. */
-  readonly backlogMax?: number | undefined
 }
 
-/** A URL that receives webhooks, and how to send to it. */
-export interface EndpointSettings {
-  /** The full URL, http or https. */
-  readonly url: string
-  /** Static headers of every request; none by default. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Maximum rate of requests, such as `50/s`; none by default. */
-  readonly rate?: string | undefined
-  /** PEM files: a client certificate with its key, CAs to trust instead of the default ones, or both. */
-  readonly tls?: TlsPaths | undefined
-}
+/** A URL that receives webhooks, and how to send to it. It has no static headers by default. */
+export type EndpointSettings = Omit<Endpoint, 'headers'> & Partial<Pick<Endpoint, 'headers'>>
 
 const concurrencyDefault = 10
 const concurrencyMax = 1_000
