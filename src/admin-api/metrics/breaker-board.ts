@@ -47,6 +47,11 @@ export class BreakerBoard {
     )
   }
 
+  /** Whether a destination is configured. */
+  knows(destinationId: string): boolean {
+    return this.#endpoints.has(destinationId)
+  }
+
   /** Notes a change of a breaker. Ignores endpoints that are not configured. */
   change(change: EndpointChange): void {
     const entry = this.#endpoints.get(change.destinationId)?.get(change.url)

@@ -89,13 +89,14 @@ export class Metrics implements Observer {
    * Drops the metrics of removed endpoints, because each reload may bring new ones.
    */
   configured(destinations: readonly EndpointNames[]): void {
+    const added = destinations.filter(({ id }) => !this.breakers.knows(id))
     for (const removed of this.breakers.configure(destinations)) {
       for (const status of [...(this.#statuses.get(removed.destination) ?? []), 'other']) {
         this.#counters.responses.remove({ ...removed, status })
       }
       this.#histograms.request.remove({ ...removed })
     }
-    for (const { id: destination } of destinations) {
+    for (const { id: destination } of added) {
       for (const state of endedStates) this.#counters.settled.inc({ destination, state }, 0)
       for (const reason of Object.keys(givenUpStates)) {
         this.#counters.gaveUp.inc({ destination, reason }, 0)
