@@ -2,8 +2,7 @@ import type { Backlog, DeliveryStore } from '../delivery/index.ts'
 import { messageOf, type Destination } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 
-/** The store in which to look for deliveries, and the configured destinations. */
-export interface OrphanedBacklogsRequest {
+interface OrphanedBacklogsRequest {
   readonly store: Pick<DeliveryStore, 'backlogs'>
   readonly destinations: readonly Pick<Destination, 'id'>[]
 }

@@ -175,13 +175,13 @@ export class Service implements AsyncDisposable {
 
   /** Applies a new configuration without interrupting work in progress, and returns the differences. */
   reconfigure(configuration: Configuration): readonly ConfigurationChange[] {
-    if (this.#closed !== undefined) return []
     const changes = this.#follow(configuration)
     this.#metrics.reloaded(changes.length === 0 ? 'unchanged' : 'applied')
     return changes
   }
 
   #follow(configuration: Configuration): readonly ConfigurationChange[] {
+    if (this.#closed !== undefined) return []
     const guard = new AddressGuard(configuration.network)
     const changes = changesBetween(this.#configuration, configuration)
     // Keep the guard if its settings stay the same, because a new one would close open connections.
