@@ -142,8 +142,8 @@ export class DestinationQueue {
     const { concurrency, readyMin } = this.#policies
     if (concurrency === 0) return 0
     if (isProbe) return 1
-    const asked = Math.max(...this.#gates.map((gate) => gate.perSecond))
-    const perSecond = Math.min(asked, ...this.#gates.map((gate) => gate.limit))
+    const asked = Math.max(...this.#gates.map((gate) => gate.pace.perSecond))
+    const perSecond = Math.min(asked, ...this.#gates.map((gate) => gate.pace.limit))
     return Math.min(Math.max(2 * concurrency, readyMin), Math.ceil(perSecond))
   }
 
@@ -225,7 +225,9 @@ export class DestinationQueue {
    */
   startsAtMs(nowMs: number): number | undefined {
     if (!this.hasReady) return undefined
-    const timesMs = this.#gates.map((gate) => gate.freeAtMs(nowMs)).filter((atMs) => atMs > nowMs)
+    const timesMs = this.#gates
+      .map(({ pace }) => pace.freeAtMs(nowMs))
+      .filter((atMs) => atMs > nowMs)
     return timesMs.length > 0 ? Math.min(...timesMs) : undefined
   }
 

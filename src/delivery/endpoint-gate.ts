@@ -33,16 +33,16 @@ type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
 /** Admits requests to one endpoint, as far as its concurrency, breaker and pace allow. */
 export class EndpointGate {
   readonly endpoint: Endpoint
+  readonly pace: Pace
   readonly #policy: BreakerPolicy
   readonly #breaker: CircuitBreaker
-  readonly #pace: Pace
   #downSinceMs: number | undefined
 
   constructor(endpoint: Endpoint, { breaker, concurrency, pace }: GatePolicies) {
     this.endpoint = endpoint
     this.#policy = breaker
     this.#breaker = new CircuitBreaker(breaker, concurrency)
-    this.#pace = new Pace(pace)
+    this.pace = new Pace(pace)
   }
 
   /** Whether this gate can be kept for changed settings: only the rate and the concurrency may differ. */
@@ -53,30 +53,15 @@ export class EndpointGate {
   /** Changes the concurrency and the rate. Requests in flight continue, even if they exceed the new concurrency. */
   resize(concurrency: number, perSecondMax: number = Infinity): void {
     this.#breaker.resize(concurrency)
-    this.#pace.limit = perSecondMax
+    this.pace.limit = perSecondMax
   }
 
   /** Returns whether a delivery from this lane may be sent to the endpoint now. */
   access(nowMs: number, lane: Lane): Access {
-    const isFree = this.#pace.freeAtMs(nowMs) <= nowMs
+    const isFree = this.pace.freeAtMs(nowMs) <= nowMs
     if (isFree && this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
-    if (!isFree && this.#pace.isThrottled(nowMs)) return 'blocked'
+    if (!isFree && this.pace.isThrottled(nowMs)) return 'blocked'
     return this.#breaker.state === 'closed' ? 'wait' : 'blocked'
-  }
-
-  /** When the pace lets the next request start, in milliseconds since 1970; in the past if it may now. */
-  freeAtMs(nowMs: number): number {
-    return this.#pace.freeAtMs(nowMs)
-  }
-
-  /** Requests per second that the pace lets start; `Infinity` for no limit. */
-  get perSecond(): number {
-    return this.#pace.perSecond
-  }
-
-  /** The operator's limit in requests per second; `Infinity` for none. Rounds wait until it admits a request. */
-  get limit(): number {
-    return this.#pace.limit
   }
 
   /**
@@ -85,7 +70,7 @@ export class EndpointGate {
    */
   parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
     const probeAtMs = this.#breaker.probeAtMs(nowMs, lane) ?? nowMs
-    const untilMs = Math.max(probeAtMs, this.#pace.pausedUntilMs(nowMs) ?? nowMs)
+    const untilMs = Math.max(probeAtMs, this.pace.pausedUntilMs(nowMs) ?? nowMs)
     return untilMs > nowMs ? untilMs : undefined
   }
 
@@ -99,7 +84,7 @@ export class EndpointGate {
 
   /** Starts a request. Call it only if {@link access} returned `ask`. */
   begin(nowMs: number, lane: Lane): BegunRequest {
-    return { ticket: this.#breaker.start(nowMs, lane), cuts: this.#pace.start(nowMs) }
+    return { ticket: this.#breaker.start(nowMs, lane), cuts: this.pace.start(nowMs) }
   }
 
   /** Ends a request. Returns the change of the breaker, if any. */
@@ -110,8 +95,8 @@ export class EndpointGate {
   ): BreakerChange | undefined {
     const health = healthOf(outcome)
     const change = ticket === undefined ? undefined : this.#breaker.end(ticket, health, nowMs)
-    if (health === 'success') this.#pace.admitted(cuts, nowMs)
-    if (health === 'throttled') this.#pace.refused(cuts, nowMs, retryAfterMsOf(outcome, nowMs))
+    if (health === 'success') this.pace.admitted(cuts, nowMs)
+    if (health === 'throttled') this.pace.refused(cuts, nowMs, retryAfterMsOf(outcome, nowMs))
     if (change?.kind === 'opened' || health === 'throttled') this.#downSinceMs ??= nowMs
     if (health === 'success' && this.#breaker.state === 'closed') this.#downSinceMs = undefined
     return change

@@ -55,11 +55,12 @@ const perSecondMax = 10_000
  * A pace reads no clock: callers pass `nowMs`, in milliseconds since 1970.
  */
 export class Pace {
+  /** The operator's limit in requests per second; `Infinity` for none. Rounds wait until it admits a request. */
+  limit = Infinity
   readonly #options: PaceOptions
   /** The rate right after the last cut. */
   #perSecondAtCut = Infinity
   #perSecond = Infinity
-  #limit = Infinity
   /** The position on the curve: the sum of the intervals of all requests admitted since the last cut. */
   #grownMs = 0
   #cuts = 0
@@ -77,21 +78,12 @@ export class Pace {
 
   /** Requests per second that may start; `Infinity` if no limit is known. */
   get perSecond(): number {
-    return Math.min(this.#perSecond, this.#limit)
-  }
-
-  /** The operator's limit in requests per second; `Infinity` for none. */
-  get limit(): number {
-    return this.#limit
-  }
-
-  set limit(perSecond: number) {
-    this.#limit = perSecond
+    return Math.min(this.#perSecond, this.limit)
   }
 
   /** Whether 429s slow requests down now, not just the operator's limit. */
   isThrottled(nowMs: number): boolean {
-    return this.#perSecond < this.#limit || this.pausedUntilMs(nowMs) !== undefined
+    return this.#perSecond < this.limit || this.pausedUntilMs(nowMs) !== undefined
   }
 
   /** When the pause after a 429 ends; undefined without a pause. */
