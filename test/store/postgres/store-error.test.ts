@@ -13,7 +13,7 @@ describe('an error of PostgreSQL', () => {
     ['ECONNRESET', 'Check that the server is running'],
     ['ENOTFOUND', 'its host and port'],
     ['53300', 'max_connections'],
-    ['53100', 'Free space'],
+    ['53100', 'Free up space'],
     ['25006', 'primary server'],
     ['57014', 'overloaded'],
     ['55P03', 'holds a lock'],

@@ -50,7 +50,7 @@ describe('traces of erased data', () => {
       reason: expect.stringMatching(
         `^Cannot rewrite ${path}: .* 1 MB more, but only 1 MB are free`,
       ) as string,
-      hint: expect.stringContaining('Free space') as string,
+      hint: expect.stringContaining('Free up space') as string,
     })
     expect(tries).toBe(0)
   })
@@ -136,7 +136,7 @@ describe('regulations of a file', () => {
     expect(await store.regulations.list({ limit: 10 })).toMatchObject([
       { erased: { pending: 1 }, isStoreErased: false, archive: { events: 0 } },
     ])
-    expect(warnings).toMatchObject([{ hint: expect.stringContaining('Free space') as string }])
+    expect(warnings).toMatchObject([{ hint: expect.stringContaining('Free up space') as string }])
     const { outcomes } = await store.add({
       nowMs,
       seenSinceMs: 0,
