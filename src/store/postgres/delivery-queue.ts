@@ -25,6 +25,7 @@ import {
 } from './claim-statement.ts'
 import type { Database } from './database.ts'
 import { Leases, type LeaseTerm, type OwnLeases } from './leases.ts'
+import type { Notifications } from './notifications.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
@@ -36,8 +37,8 @@ interface DeliveryQueueParts {
   readonly partitions: RequestPartitions
   readonly holder: number
   readonly leaseMs: number
-  /** Called with the lanes that other processes can claim from; without an argument if they may be any. */
-  readonly announce: (dueTimes?: readonly DueTime[]) => void
+  /** Tells other processes which lanes they can claim from. */
+  readonly notifications: Pick<Notifications, 'announce'>
 }
 
 /** Implements the adds, claims and settlements of the DeliveryStore port. */
@@ -104,7 +105,7 @@ export class DeliveryQueue {
   /** Like {@link DeliveryQueue.learn}, but also notifies other processes. */
   announce(dueTimes?: readonly DueTime[]): void {
     this.learn(dueTimes)
-    this.#parts.announce(dueTimes)
+    this.#parts.notifications.announce(dueTimes)
   }
 
   /** Returns the leases of this process. */
@@ -162,7 +163,7 @@ export class DeliveryQueue {
     this.learn(effective.flatMap(dueAgain))
     // Announce only returned deliveries: this process already knows of its own retries.
     const due = effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain)
-    if (due.length > 0) this.#parts.announce(due)
+    if (due.length > 0) this.#parts.notifications.announce(due)
     return effective
   }
 

@@ -16,7 +16,7 @@ import { expectNoMove, expectTables, migrate } from './schema.ts'
 import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { ServerClock } from './server-clock.ts'
-import { SharedArchives } from './shared-archives.ts'
+import { sharedArchives } from './shared-archives.ts'
 import { Sockets } from './sockets.ts'
 
 /**
@@ -132,8 +132,12 @@ function storeOf(
   const wanted = onNotification && heard
   const notifications = new Notifications(adding, { url, holder, onNotification: wanted })
   const queue = new DeliveryQueue({
-    ...{ adding, delivering, partitions, holder, leaseMs },
-    announce: (dueTimes) => notifications.announce(dueTimes),
+    adding,
+    delivering,
+    partitions,
+    notifications,
+    holder,
+    leaseMs,
   })
   const announce = (dueTimes?: readonly DueTime[]): void => queue.announce(dueTimes)
   const inAgreement = async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -164,7 +168,7 @@ function storeOf(
       reading,
     ),
     regulations: new StoredRegulations(erasures, reading),
-    sharedRegulations: new SharedArchives(working, reading),
+    sharedRegulations: sharedArchives(working, reading),
     processes: new LiveProcesses(heartbeats, clock, notifications),
     disconnect: () => sockets.cut(),
     close: async () => {

@@ -15,40 +15,26 @@ const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesA
 
 const releasedProblem = 'the archive was released before its contents were erased'
 
-/** The archives that regulations wait for, in a database that processes share. */
-export class SharedArchives implements SharedRegulations {
-  readonly #database: Database
-  readonly #reading: Database
-
-  constructor(database: Database, reading: Database) {
-    this.#database = database
-    this.#reading = reading
-  }
-
-  async register({ archives }: { readonly archives: readonly KeptArchive[] }): Promise<void> {
-    if (archives.length > 0) await this.#database.change(() => register(archives))
-  }
-
-  async unfinished({
-    archiveIds,
-  }: {
-    readonly archiveIds: readonly string[]
-  }): Promise<readonly UnfinishedRegulation[]> {
-    const awaited = sql`SELECT 1 FROM evroute_regulation_archives awaited
-      WHERE awaited.number = regulation.number`
-    const rows = await this.#reading.rows<UnfinishedRegulation>(sql`
-      SELECT id,
-        EXISTS (${awaited} AND archive_id = ANY (${archiveIds.map(toStored)}::text[])) AS "isArchiveLeft",
-        finished_at IS NULL AND (stage <> 'done' OR NOT EXISTS (${awaited})) AS "isDue"
-      FROM evroute_regulations regulation WHERE number IN (
-        SELECT number FROM evroute_regulations WHERE finished_at IS NULL
-        UNION SELECT number FROM evroute_regulation_archives)
-      ORDER BY regulation.number`)
-    return rows.map(({ id, ...left }) => ({ id: fromStored(id), ...left }))
-  }
-
-  release({ name }: { readonly name: string }): Promise<boolean> {
-    return this.#database.change(() => release(name))
+/** Returns the archives that regulations wait for, in a database that processes share. */
+export function sharedArchives(database: Database, reading: Database): SharedRegulations {
+  return {
+    register: async ({ archives }) => {
+      if (archives.length > 0) await database.change(() => register(archives))
+    },
+    unfinished: async ({ archiveIds }) => {
+      const awaited = sql`SELECT 1 FROM evroute_regulation_archives awaited
+        WHERE awaited.number = regulation.number`
+      const rows = await reading.rows<UnfinishedRegulation>(sql`
+        SELECT id,
+          EXISTS (${awaited} AND archive_id = ANY (${archiveIds.map(toStored)}::text[])) AS "isArchiveLeft",
+          finished_at IS NULL AND (stage <> 'done' OR NOT EXISTS (${awaited})) AS "isDue"
+        FROM evroute_regulations regulation WHERE number IN (
+          SELECT number FROM evroute_regulations WHERE finished_at IS NULL
+          UNION SELECT number FROM evroute_regulation_archives)
+        ORDER BY regulation.number`)
+      return rows.map(({ id, ...left }) => ({ id: fromStored(id), ...left }))
+    },
+    release: ({ name }) => database.change(() => release(name)),
   }
 }
 
