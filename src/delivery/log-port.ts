@@ -68,17 +68,9 @@ export interface ListRequest {
   readonly beforeId?: number | undefined
 }
 
-/** A request to retry deliveries manually. */
-export interface RetryRequest {
-  /** When the retries are due, in milliseconds since 1970. Deliveries that failed later are left alone. */
-  readonly nowMs: number
-  readonly filter: DeliveryFilter
-  readonly limit: number
-}
-
-/** A request to end pending deliveries without sending them. */
-export interface DiscardRequest {
-  /** When the deliveries end, in milliseconds since 1970. Deliveries accepted later are left alone. */
+/** A request to retry deliveries manually, or to end pending deliveries without sending them. */
+export interface ChangeRequest {
+  /** The time of the change, in milliseconds since 1970. Deliveries that failed or were accepted later are left alone. */
   readonly nowMs: number
   readonly filter: DeliveryFilter
   readonly limit: number
@@ -136,7 +128,7 @@ export interface DeliveryLog {
    *
    * @returns how many were retried; fewer than `limit` once none is left
    */
-  retry(request: RetryRequest): Promise<number>
+  retry(request: ChangeRequest): Promise<number>
   /**
    * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
    * failed delivery. Leased deliveries are left alone, except in a file, where other processes cannot see leases. If
@@ -144,7 +136,7 @@ export interface DeliveryLog {
    *
    * @returns how many ended; fewer than `limit` once none is left
    */
-  discard(request: DiscardRequest): Promise<number>
+  discard(request: ChangeRequest): Promise<number>
   /**
    * Deletes old rows; the ledger keeps its totals. Expires deliveries whose retry window is over at `nowMs`, as
    * `window_over`. Leased deliveries are left alone.

@@ -15,7 +15,7 @@ import {
   SettingError,
   systemCode,
 } from '../../model/index.ts'
-import { formatDeliveryId, type DeliveryFilter, type RetryRequest } from '../../delivery/index.ts'
+import { formatDeliveryId, type ChangeRequest, type DeliveryFilter } from '../../delivery/index.ts'
 import type { Deliveries } from './readers.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
@@ -242,7 +242,7 @@ async function* recordsOf(response: IncomingMessage): AsyncGenerator {
 export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
   const queryOf = (parameters: Parameters): string =>
     queryText({ ...parameters, reveal: reveal ? 'true' : undefined })
-  const change = async (kind: 'retry' | 'discard', request: RetryRequest): Promise<number> => {
+  const change = async (kind: 'retry' | 'discard', request: ChangeRequest): Promise<number> => {
     const conditions = conditionsOf(request.filter)
     const isAll = Object.values(conditions).every((condition) => condition === undefined)
     const body = { ...conditions, ...(isAll ? { all: true } : {}), limit: request.limit }

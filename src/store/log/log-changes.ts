@@ -1,9 +1,8 @@
 import type {
+  ChangeRequest,
   DeliveryFilter,
-  DiscardRequest,
   LoggedState,
   PurgeRequest,
-  RetryRequest,
 } from '../../delivery/index.ts'
 import { discardedReason, type GivenUpDeliveries } from '../../model/index.ts'
 import { givenUpByDestination, erasedReason } from '../added-deliveries.ts'
@@ -93,7 +92,7 @@ export function conditionsOf(filter: DeliveryFilter, { isOfUser }: Dialect, stat
 }
 
 /** Makes failed, expired and retrying deliveries due at once. Returns how many. */
-export function* retry(engine: LogEngine, request: RetryRequest): Script<number> {
+export function* retry(engine: LogEngine, request: ChangeRequest): Script<number> {
   const { nowMs } = request
   const ended = (state: LoggedState): Range => ({
     condition: sql`${raw(`state = '${state}'`)} AND state <> 'pending' AND settled_at <= ${nowMs}
@@ -114,7 +113,7 @@ export function* retry(engine: LogEngine, request: RetryRequest): Script<number>
 }
 
 /** Ends pending deliveries as failed, without sending them. Returns how many. */
-export function* discard(engine: LogEngine, request: DiscardRequest): Script<number> {
+export function* discard(engine: LogEngine, request: ChangeRequest): Script<number> {
   const { nowMs } = request
   // The lanes let SQLite use the index of pending deliveries.
   const condition = sql`state = 'pending' AND lane IN ('first', 'retry', 'manual')

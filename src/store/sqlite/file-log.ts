@@ -1,13 +1,12 @@
 import type {
+  ChangeRequest,
   DeliveryKey,
   DeliveryLog,
   DeliveryStory,
-  DiscardRequest,
   ListRequest,
   LoggedDelivery,
   PurgeRequest,
   PurgeResult,
-  RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
 import { countOf, discard, giveUp, retry, type LogEngine } from '../log/log-changes.ts'
@@ -48,11 +47,11 @@ export abstract class FileLog implements DeliveryLog {
     return this.sql.read(() => storyOf(key, sql`delivery_id = ${key.id}`))
   }
 
-  retry(request: RetryRequest): Promise<number> {
+  retry(request: ChangeRequest): Promise<number> {
     return this.sql.change(() => retry(this.engine, request))
   }
 
-  discard(request: DiscardRequest): Promise<number> {
+  discard(request: ChangeRequest): Promise<number> {
     return this.sql.change(() => discard(this.engine, request))
   }
 
