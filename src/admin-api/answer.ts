@@ -86,9 +86,9 @@ export function unknownItem(what: string): Answer {
 /** Lists the known names, as the end of a message. */
 export function knownNames(known: readonly string[]): string {
   if (known.length === 0) return 'there are none'
-  const left = known.length - namesListedMax
+  const omitted = known.length - namesListedMax
   const listed = known.slice(0, namesListedMax).join(', ')
-  return `choose from ${listed}${left > 0 ? ` and ${left} more` : ''}`
+  return `choose from ${listed}${omitted > 0 ? ` and ${omitted} more` : ''}`
 }
 
 /** Refuses a request that is malformed or slow. */

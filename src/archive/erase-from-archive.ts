@@ -105,8 +105,9 @@ class Erasure {
         await this.#reporting(join(folder, day), () => this.#eraseDay(folder, day))
       }
     })
-    const left = this.#problemsCount - this.#problems.length
-    if (left > 0) this.#problems.push(`and ${left} more ${left === 1 ? 'file' : 'files'}`)
+    const unlisted = this.#problemsCount - this.#problems.length
+    if (unlisted > 0)
+      this.#problems.push(`and ${unlisted} more ${unlisted === 1 ? 'file' : 'files'}`)
     return { events: this.#erasedEvents, files: this.#changedFiles, problems: this.#problems }
   }
 

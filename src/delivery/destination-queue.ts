@@ -142,8 +142,8 @@ export class DestinationQueue {
     const { concurrency, readyMin } = this.#policies
     if (concurrency === 0) return 0
     if (isProbe) return 1
-    const asked = Math.max(...this.#gates.map((gate) => gate.pace.perSecond))
-    const perSecond = Math.min(asked, ...this.#gates.map((gate) => gate.pace.limit))
+    const rateMax = Math.max(...this.#gates.map((gate) => gate.pace.perSecond))
+    const perSecond = Math.min(rateMax, ...this.#gates.map((gate) => gate.pace.limit))
     return Math.min(Math.max(2 * concurrency, readyMin), Math.ceil(perSecond))
   }
 
@@ -329,13 +329,13 @@ export class DestinationQueue {
     }
     const gates = this.#gates.filter(({ endpoint }) => !isHeld(endpoint.url, delivery.holds, nowMs))
     if (gates.length === 0) return { kind: 'settled', settlement: this.#withoutEndpoint(delivery) }
-    const asked: EndpointGate[] = []
+    const ready: EndpointGate[] = []
     for (const gate of gates) {
       const access = gate.access(nowMs, delivery.lane)
       if (access === 'wait') return undefined
-      if (access === 'ask') asked.push(gate)
+      if (access === 'ask') ready.push(gate)
     }
-    if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
+    if (ready.length > 0) return { kind: 'round', delivery, gates: ready }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
     // All endpoints left for this delivery are blocked, so it makes room for deliveries to the others.

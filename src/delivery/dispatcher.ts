@@ -345,7 +345,7 @@ export class Dispatcher {
   async #ask(): Promise<boolean> {
     const gaveUp = await this.#givingUp?.giveUp()
     const hasClaimed = await this.#claims.claim()
-    const hasQueried = await this.#queries.ask()
+    const hasQueried = await this.#queries.query()
     if (hasClaimed || !hasQueried) this.#outage?.end()
     return gaveUp === true || hasClaimed || hasQueried
   }

@@ -22,7 +22,7 @@ const pauseMaxMs = 60_000
 export class DueTimeQueries {
   readonly #parts: QueryParts
   /** Destinations that the current round of queries has not asked about yet. */
-  readonly #left = new Set<string>()
+  readonly #remaining = new Set<string>()
   /** Whether to start a round after the current one. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
@@ -39,20 +39,21 @@ export class DueTimeQueries {
 
   /** When the current round's next query may start, in milliseconds since 1970; undefined if none is left. */
   get nextAtMs(): number | undefined {
-    return this.#left.size > 0 ? this.#pause.untilMs : undefined
+    return this.#remaining.size > 0 ? this.#pause.untilMs : undefined
   }
 
   /** Sends one query. Returns false if none is due. */
-  async ask(): Promise<boolean> {
+  async query(): Promise<boolean> {
     const { store, clock, times } = this.#parts
-    const askedAtMs = clock.nowMs()
+    const queriedAtMs = clock.nowMs()
     const needed = firstOf(times.toAsk)
-    const asked = needed.length === 0 && !this.#isPaused(askedAtMs) ? firstOf(this.#left) : needed
-    if (asked.length === 0) return false
-    for (const id of asked) this.#left.delete(id)
-    times.ask(asked)
-    times.learn(asked, await store.nextDue({ nowMs: askedAtMs, destinationIds: asked }))
-    if (needed.length === 0) this.#pauseAfter(askedAtMs)
+    const destinationIds =
+      needed.length === 0 && !this.#isPaused(queriedAtMs) ? firstOf(this.#remaining) : needed
+    if (destinationIds.length === 0) return false
+    for (const id of destinationIds) this.#remaining.delete(id)
+    times.ask(destinationIds)
+    times.learn(destinationIds, await store.nextDue({ nowMs: queriedAtMs, destinationIds }))
+    if (needed.length === 0) this.#pauseAfter(queriedAtMs)
     this.#begin()
     return true
   }
@@ -62,16 +63,16 @@ export class DueTimeQueries {
     return nowMs >= this.#pause.sinceMs && nowMs < this.#pause.untilMs
   }
 
-  #pauseAfter(askedAtMs: number): void {
+  #pauseAfter(queriedAtMs: number): void {
     const sinceMs = this.#parts.clock.nowMs()
-    const pauseMs = pausesPerQuery * Math.max(sinceMs - askedAtMs, 0)
+    const pauseMs = pausesPerQuery * Math.max(sinceMs - queriedAtMs, 0)
     this.#pause = { sinceMs, untilMs: sinceMs + Math.min(pauseMs, pauseMaxMs) }
   }
 
   #begin(): void {
-    if (!this.#isWanted || this.#left.size > 0) return
+    if (!this.#isWanted || this.#remaining.size > 0) return
     this.#isWanted = false
-    for (const id of this.#parts.times.destinationIds) this.#left.add(id)
+    for (const id of this.#parts.times.destinationIds) this.#remaining.add(id)
   }
 }
 

@@ -23,10 +23,10 @@ export class SourceBacklog {
     const kept = Math.max(1 - deliveries / this.#total, 0)
     this.#total = 0
     for (const [sourceId, waiting] of this.#waiting) {
-      const left = waiting * kept
-      if (left < fewest) this.#waiting.delete(sourceId)
-      else this.#waiting.set(sourceId, left)
-      this.#total += left < fewest ? 0 : left
+      const remaining = waiting * kept
+      if (remaining < fewest) this.#waiting.delete(sourceId)
+      else this.#waiting.set(sourceId, remaining)
+      this.#total += remaining < fewest ? 0 : remaining
     }
   }
 

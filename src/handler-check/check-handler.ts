@@ -182,11 +182,15 @@ async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict>
     const outcome = await sender.post(endpoint, { body, messageId: each.id })
     // The handler was reachable when the first half was sent.
     const isGone = isHalfSent && outcome.kind === 'connection_failed'
-    return verdictOn(each, isGone ? gone : outcome, runtime.clock.nowMs() - startMs)
+    return verdictOn(each, isGone ? connectionClosed : outcome, runtime.clock.nowMs() - startMs)
   } finally {
     options.signal?.removeEventListener('abort', close)
     await sender.close()
   }
 }
 
-const gone: RequestOutcome = { kind: 'connection_failed', code: 'connection_closed', message: '' }
+const connectionClosed: RequestOutcome = {
+  kind: 'connection_failed',
+  code: 'connection_closed',
+  message: '',
+}

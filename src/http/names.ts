@@ -80,8 +80,8 @@ export class Names {
   /** Whether an answer is still valid. Setting the clock back must not prolong it. */
   #holds(known: Known | undefined): known is Known {
     if (known === undefined) return false
-    const leftMs = known.untilMs - this.#clock.nowMs()
-    return leftMs > 0 && leftMs <= ttlMsMax
+    const remainingMs = known.untilMs - this.#clock.nowMs()
+    return remainingMs > 0 && remainingMs <= ttlMsMax
   }
 
   #ask(name: string, remembered: Known | undefined): Promise<Known> {

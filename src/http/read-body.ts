@@ -186,12 +186,12 @@ function consume(
       request.pause()
       settle('stopped')
     }
-    const keepPace = (leftMs: number): void => {
-      timer = clock.schedule(Math.min(pace.everyMs, leftMs), () => {
-        const isOver = bytesOfPace < pace.bytesMin || leftMs <= pace.everyMs
+    const keepPace = (remainingMs: number): void => {
+      timer = clock.schedule(Math.min(pace.everyMs, remainingMs), () => {
+        const isOver = bytesOfPace < pace.bytesMin || remainingMs <= pace.everyMs
         bytesOfPace = 0
         if (isOver) stop()
-        else keepPace(leftMs - pace.everyMs)
+        else keepPace(remainingMs - pace.everyMs)
       })
     }
     const onData = (chunk: Buffer): void => {

@@ -52,9 +52,9 @@ export class Turns {
     const [oldest] = this.#taken
     if (oldest === undefined || safeMs === undefined) return false
     const [controller, sinceMs] = oldest
-    const leftMs = sinceMs + safeMs - clock.nowMs()
-    if (leftMs > 0) {
-      this.#plan(leftMs)
+    const remainingMs = sinceMs + safeMs - clock.nowMs()
+    if (remainingMs > 0) {
+      this.#plan(remainingMs)
       return false
     }
     this.#taken.delete(controller)

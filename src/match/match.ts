@@ -88,12 +88,12 @@ function* textsOf({ body, signature, status, reason, forward }: Subject): Genera
 
 /** Yields the keys and values inside a value. Does not recurse, because a body can be nested deeply. */
 function* textsIn(start: JsonValue): Generator<string> {
-  const left: JsonValue[] = [start]
-  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+  const pending: JsonValue[] = [start]
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     if (typeof value !== 'object') yield String(value)
     else if (value !== null) {
       if (!Array.isArray(value)) yield* Object.keys(value)
-      for (const inner of Object.values(value) as readonly JsonValue[]) left.push(inner)
+      for (const inner of Object.values(value) as readonly JsonValue[]) pending.push(inner)
     }
   }
 }

@@ -6,7 +6,7 @@ import type {
   Resent,
   ShownExpectation,
 } from '../receiver/index.ts'
-import { ask, jsonOf, messageOf, post } from './http.ts'
+import { sendRequest, jsonOf, messageOf, post } from './http.ts'
 
 /** Facts about the receiver, which come with the stream. */
 export interface ReceiverFacts {
@@ -161,7 +161,9 @@ export async function read<Path extends keyof Reads>(
 ): Promise<Reads[Path]> {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   const texts = given.map(([name, value]) => [name, String(value)])
-  const answer = await ask(texts.length === 0 ? path : `${path}?${new URLSearchParams(texts)}`)
+  const answer = await sendRequest(
+    texts.length === 0 ? path : `${path}?${new URLSearchParams(texts)}`,
+  )
   return jsonOf(answer) as Reads[Path]
 }
 

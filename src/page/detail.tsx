@@ -325,9 +325,9 @@ function Facts({ record }: RequestParts): JSX.Element {
 
 function rawText(bytes: Uint8Array): string {
   const shown = bytes.subarray(0, rawBytesShown)
-  const left = bytes.length - shown.length
+  const omitted = bytes.length - shown.length
   const text = textOf(shown.length === bytes.length ? bytes : withoutCutCharacter(shown))
-  const more = left > 0 ? `\n… and ${counted(left, 'more byte')}` : ''
+  const more = omitted > 0 ? `\n… and ${counted(omitted, 'more byte')}` : ''
   return (text === undefined ? hexText(shown.subarray(0, 4_096)) : visibleText(text)) + more
 }
 

@@ -84,11 +84,11 @@ export class EventList {
   /** Removes the requests before `keptFrom` that have no summary: the receiver dropped them before it was read. */
   forget(keptFrom: number): void {
     const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
-    const gone = this.#rows.filter((row) => !isKept(row))
+    const removed = this.#rows.filter((row) => !isKept(row))
     this.#rows = this.#rows.filter(isKept)
     this.#failed = undefined
-    this.missedFailedCount.value += gone.filter(({ failed }) => failed).length
-    this.missed(gone.length)
+    this.missedFailedCount.value += removed.filter(({ failed }) => failed).length
+    this.missed(removed.length)
     this.#changed()
   }
 

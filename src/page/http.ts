@@ -16,7 +16,7 @@ export class NoAnswerError extends Error {
  *
  * @throws NoAnswerError
  */
-export async function ask(path: string, init?: RequestInit): Promise<Answer> {
+export async function sendRequest(path: string, init?: RequestInit): Promise<Answer> {
   try {
     const answer = await fetch(path, init)
     return { status: answer.status, text: await answer.text() }
@@ -31,7 +31,7 @@ export function post(
   body: BodyInit,
   mediaType = 'application/json',
 ): Promise<Answer> {
-  return ask(path, { method: 'POST', headers: { 'content-type': mediaType }, body })
+  return sendRequest(path, { method: 'POST', headers: { 'content-type': mediaType }, body })
 }
 
 /**

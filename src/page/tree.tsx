@@ -107,7 +107,7 @@ function Members(branch: Branch & { readonly value: object }): JSX.Element {
   const count = Math.min(names.length, membersAtOnce)
   const isOpen = useSignal(count <= room && (isFound || keys.length < openLevels))
   const limit = useSignal(membersAtOnce)
-  const left = names.length - limit.value
+  const omitted = names.length - limit.value
   return (
     <details open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
       <summary>
@@ -127,9 +127,9 @@ function Members(branch: Branch & { readonly value: object }): JSX.Element {
               {...{ isFound, choose }}
             />
           ))}
-          {left > 0 ? (
+          {omitted > 0 ? (
             <button type="button" class="link" onClick={() => (limit.value += membersAtOnce * 10)}>
-              Show more ({countText(left)} left)
+              Show more ({countText(omitted)} left)
             </button>
           ) : null}
         </div>

@@ -102,12 +102,12 @@ export class Regulations implements RegulationReader {
     const { erasesStore = true } = this.#options
     const unfinished = new Set(regulations.map(({ id }) => id))
     this.#archives.forgetAllBut((id) => unfinished.has(id) || this.#waiting.has(id))
-    const left = regulations.filter(({ id }) => !this.#failed.has(id))
-    for (const { id, isArchiveLeft } of left) if (isArchiveLeft) this.#archives.add(id)
+    const active = regulations.filter(({ id }) => !this.#failed.has(id))
+    for (const { id, isArchiveLeft } of active) if (isArchiveLeft) this.#archives.add(id)
     if (this.holdsArchives) void this.#options.endReplays?.()
     const isWork = ({ isArchiveLeft, isDue }: UnfinishedRegulation): boolean =>
       isArchiveLeft || (isDue && erasesStore)
-    const ids = left.filter(isWork).map(({ id }) => id)
+    const ids = active.filter(isWork).map(({ id }) => id)
     if (erasesStore) for (const id of ids) this.#found.add(id)
     this.#take(ids)
   }
@@ -290,20 +290,20 @@ export class Regulations implements RegulationReader {
       await this.#eraseArchivesOf(id)
       return
     }
-    const left = await this.#eraseStore(id, { leavesTraces: true })
+    const remaining = await this.#eraseStore(id, { leavesTraces: true })
     await this.#eraseArchivesOf(id)
-    if (left === 'waiting' || left === 'nothing') await this.#conclude(id, left)
+    if (remaining === 'waiting' || remaining === 'nothing') await this.#conclude(id, remaining)
     else this.#withTraces.add(id)
   }
 
   async #endTraces(id: string): Promise<void> {
-    const left = await this.#eraseStore(id, { leavesTraces: false })
-    if (typeof left === 'object') {
-      this.#heldUp(left)
+    const remaining = await this.#eraseStore(id, { leavesTraces: false })
+    if (typeof remaining === 'object') {
+      this.#heldUp(remaining)
       return
     }
     this.#rewriteHold.succeeded()
-    await this.#conclude(id, left === 'nothing' ? left : 'waiting')
+    await this.#conclude(id, remaining === 'nothing' ? remaining : 'waiting')
     this.#withTraces.delete(id)
   }
 
@@ -314,11 +314,11 @@ export class Regulations implements RegulationReader {
     log.warn("regulations wait until the store's files can be rewritten", fields)
   }
 
-  async #conclude(id: string, left: 'waiting' | 'nothing'): Promise<void> {
+  async #conclude(id: string, remaining: 'waiting' | 'nothing'): Promise<void> {
     const { store, runtime } = this.#options
     if (this.#isClosed) return
     const isFound = this.#found.delete(id)
-    if (left === 'nothing') {
+    if (remaining === 'nothing') {
       const regulation = await store.find({ id })
       // `RegulationWatch` finds the regulation again once the last archive is erased.
       if ((regulation?.archivesLeft?.length ?? 0) > 0) return
@@ -341,9 +341,9 @@ export class Regulations implements RegulationReader {
     const { store, runtime } = this.#options
     for (;;) {
       const nowMs = runtime.clock.nowMs()
-      const left = await store.erase({ id, nowMs, rowsMax: rowsAtOnceMax, leavesTraces })
+      const remaining = await store.erase({ id, nowMs, rowsMax: rowsAtOnceMax, leavesTraces })
       await nextTurn()
-      if (left !== 'more') return left
+      if (remaining !== 'more') return remaining
       if (this.#isClosed) return 'waiting'
     }
   }

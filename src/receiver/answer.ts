@@ -60,12 +60,12 @@ export function decide(
   source: Pick<Injections, 'nextDelayMs' | 'nextAnswer'>,
 ): Decision {
   const directives = readPathDirectives(request.path)
-  const { delayMs: askedDelayMs, answer: asked } = directives
-  const usualDelayMs = askedDelayMs ?? source.nextDelayMs()
+  const { delayMs: requestedDelayMs, answer: requested } = directives
+  const usualDelayMs = requestedDelayMs ?? source.nextDelayMs()
   const refused = refuse(request, directives, strict)
-  const isPlanned = refused === undefined && asked === undefined
-  const next = isPlanned ? nextAnswer(request, source) : { answer: asked ?? 200 }
-  const delayMs = askedDelayMs ?? next.delayMs ?? usualDelayMs
+  const isPlanned = refused === undefined && requested === undefined
+  const next = isPlanned ? nextAnswer(request, source) : { answer: requested ?? 200 }
+  const delayMs = requestedDelayMs ?? next.delayMs ?? usualDelayMs
   const given = refused === undefined ? planned(next.answer) : { reply: refused, injected: null }
   const injected = [delayMs > 0 ? `delay ${formatDuration(delayMs)}` : null, given.injected]
   return {
@@ -89,14 +89,14 @@ export function accepted(status: number): HttpAnswer {
 /** Returns the error answer to a request; undefined if the path or the plan decides the answer. */
 function refuse(
   { content, signature }: Unanswered,
-  { problem, answer: asked }: PathDirectives,
+  { problem, answer: requested }: PathDirectives,
   strict: boolean,
 ): HttpAnswer | undefined {
   if (strict && signature.reason !== null) {
     return errorAnswer(401, `signature_${signature.verdict}`, signature.reason)
   }
   const { kind } = content
-  if (kind === 'malformed' && (asked === undefined || notThere.has(content.code))) {
+  if (kind === 'malformed' && (requested === undefined || notThere.has(content.code))) {
     const { code, message } = content
     const { status = 400, headers = {} } = malformedHeads[code] ?? {}
     return withHeaders(errorAnswer(status, code, message), headers)

@@ -8,11 +8,11 @@ import { actionsPrefix, apiPrefix } from './api-exchange.ts'
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /**
- * Makes the request listener of a receiver. `ask` handles `GET` below `/_evroute/` and `POST` below `/_evroute/actions/`.
+ * Makes the request listener of a receiver. `answer` handles `GET` below `/_evroute/` and `POST` below `/_evroute/actions/`.
  * `receive` handles all other requests, except `GET /healthz` and `GET /` from a browser.
  */
 export function receiverApp(
-  { ask, receive }: Readonly<Record<'ask' | 'receive', Handler>>,
+  { answer, receive }: Readonly<Record<'answer' | 'receive', Handler>>,
   log: Log,
 ): RequestListener {
   return (request, response) => {
@@ -26,11 +26,11 @@ export function receiverApp(
       sendAnswer(response, { status: 303, headers: { location: apiPrefix }, body: '' })
       return
     }
-    const isAsked =
+    const isApiRequest =
       method === 'POST'
         ? url.startsWith(actionsPrefix)
         : method === 'GET' && url.startsWith(apiPrefix)
-    const handle = isAsked ? ask : receive
+    const handle = isApiRequest ? answer : receive
     handle(request, response).catch((error: unknown) => {
       log.warn('a request could not be handled', { error: messageOf(error) })
       sendAnswer(response, errorAnswer(500, 'internal_error', 'The receiver failed'))

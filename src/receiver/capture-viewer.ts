@@ -43,7 +43,7 @@ export async function openCaptureViewer({
   })
   const app = receiverApp(
     {
-      ask: (request, response) => api.answer(request, response),
+      answer: (request, response) => api.answer(request, response),
       receive: (_request, response) => refuseWebhook(response),
     },
     runtimeLog,

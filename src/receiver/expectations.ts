@@ -107,16 +107,16 @@ export class Expectations {
     options: ExpectOptions = {},
   ): Promise<JudgedExpectation> {
     const { expectation, after, timeoutMs } = checkRequest(expected, options)
-    const gone = this.#log.counts.received - this.#log.events.length
-    const isAllKept = gone <= after
+    const dropped = this.#log.counts.received - this.#log.events.length
+    const isAllKept = dropped <= after
     // Dropped events cannot be counted, so a maximum cannot be checked.
-    if (!isAllKept && expectation.count.atMost < Infinity) throw notKept(expectation, gone)
+    if (!isAllKept && expectation.count.atMost < Infinity) throw notKept(expectation, dropped)
     const tracker = new ExpectationTracker<ReceivedEvent>(expectation, this.#clock.nowMs())
     const shown = this.#show(tracker)
     const judged = await this.#decided({ tracker, after, timeoutMs, signal: options.signal })
     shown.state = judged.result.state
     // The dropped events might have met the expectation.
-    if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, gone)
+    if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, dropped)
     return judged
   }
 
@@ -240,10 +240,10 @@ function checkRequest(
   return { expectation, after, timeoutMs }
 }
 
-function notKept({ text }: Expectation, gone: number): EvrouteError {
+function notKept({ text }: Expectation, dropped: number): EvrouteError {
   return new EvrouteError({
     code: 'expectation_unmet',
-    message: `Cannot count ${text}: the first ${gone === 1 ? 'request is' : `${gone} requests are`} no longer kept`,
+    message: `Cannot count ${text}: the first ${dropped === 1 ? 'request is' : `${dropped} requests are`} no longer kept`,
     hint: 'Count only events after a later event, start waiting earlier, or keep more events.',
   })
 }

@@ -245,7 +245,7 @@ export class Receiver implements AsyncDisposable {
       endpoints = await openEndpoints(this.#settings, (endpoint) =>
         receiverApp(
           {
-            ask: (request, response) => this.#track(this.#api.answer(request, response)),
+            answer: (request, response) => this.#track(this.#api.answer(request, response)),
             receive: (request, response) => this.#track(this.#receive(request, response, endpoint)),
           },
           runtime.log,

@@ -61,8 +61,8 @@ export class Archives {
       if (result.kind === 'accepted' && result.outcome !== 'suppressed') events.push(result.event)
     }
     const giveUp = new AbortController()
-    const leftMs = Math.min(waitMs, this.#endsAtMs - this.#clock.nowMs())
-    const timer = this.#clock.schedule(leftMs, () => giveUp.abort(tooSlow(directory)))
+    const remainingMs = Math.min(waitMs, this.#endsAtMs - this.#clock.nowMs())
+    const timer = this.#clock.schedule(remainingMs, () => giveUp.abort(tooSlow(directory)))
     const keeping = this.#at(directory).append(events, giveUp.signal)
     this.#keeping.set(giveUp, keeping)
     try {

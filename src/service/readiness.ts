@@ -89,10 +89,10 @@ export class Readiness {
 
   async #checkInTime(): Promise<string | undefined> {
     const { clock } = this.#options.runtime
-    const leftMs = this.#startedAtMs + patienceMs - clock.nowMs()
-    if (leftMs <= 0) return this.#lateReason()
+    const remainingMs = this.#startedAtMs + patienceMs - clock.nowMs()
+    if (remainingMs <= 0) return this.#lateReason()
     const answered = new AbortController()
-    const late = sleep(clock, leftMs, answered.signal).then(() => this.#lateReason())
+    const late = sleep(clock, remainingMs, answered.signal).then(() => this.#lateReason())
     try {
       return await Promise.race([this.#check, late])
     } finally {

@@ -12,24 +12,27 @@ const nestingBytes = 64
 
 /** Whether a value certainly fits into this many bytes of JSON, by an estimate. Recurses at most once per 64 bytes. */
 export function isSurelyWithin(value: unknown, bytesMax: number): boolean {
-  return bytesLeft(value, bytesMax) >= 0
+  return remainingBytes(value, bytesMax) >= 0
 }
 
 /** Returns the bytes left after the longest JSON that a value may have; negative if it may not fit. */
-function bytesLeft(value: unknown, bytes: number): number {
+function remainingBytes(value: unknown, bytes: number): number {
   if (typeof value === 'string') return bytes - delimiterBytes - codeUnitBytesMax * value.length
   if (typeof value !== 'object' || value === null) return bytes - scalarBytesMax
-  let left = bytes - nestingBytes
+  let remaining = bytes - nestingBytes
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && left >= 0; index++) {
-      left = bytesLeft(value[index], left)
+    for (let index = 0; index < value.length && remaining >= 0; index++) {
+      remaining = remainingBytes(value[index], remaining)
     }
-    return left
+    return remaining
   }
   const members = value as Readonly<Record<string, unknown>>
   for (const name of Object.keys(members)) {
-    if (left < 0) return left
-    left = bytesLeft(members[name], left - delimiterBytes - codeUnitBytesMax * name.length)
+    if (remaining < 0) return remaining
+    remaining = remainingBytes(
+      members[name],
+      remaining - delimiterBytes - codeUnitBytesMax * name.length,
+    )
   }
-  return left
+  return remaining
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failed } from '../cli/deliveries/stores.ts'
-import { access, ask, startAdmin, token } from './support.ts'
+import { access, sendRequest, startAdmin, token } from './support.ts'
 
 const metricsToken = 'metrics-token-no-secret'
 const byMetricsToken = { headers: { authorization: `Bearer ${metricsToken}` } }
@@ -17,13 +17,16 @@ describe('the metrics token', () => {
     ['/metrics/x', 404],
   ])('gets %s answered with %i', async (path, status) => {
     const { url } = await startAdmin({ options: { access: { ...access, metricsToken } } })
-    expect(await ask(url + path, byMetricsToken)).toMatchObject({ status })
+    expect(await sendRequest(url + path, byMetricsToken)).toMatchObject({ status })
   })
 
   test('can neither perform actions nor sign in', async () => {
     const { url, infos } = await startAdmin({ options: { access: { ...access, metricsToken } } })
-    const retried = await ask(`${url}/v1/deliveries/retry`, { ...retryAll, ...byMetricsToken })
-    const signedIn = await ask(`${url}/_evroute/sign-in`, {
+    const retried = await sendRequest(`${url}/v1/deliveries/retry`, {
+      ...retryAll,
+      ...byMetricsToken,
+    })
+    const signedIn = await sendRequest(`${url}/_evroute/sign-in`, {
       method: 'POST',
       headers: { origin: url, 'content-type': 'application/json' },
       body: { token: metricsToken },
@@ -33,13 +36,13 @@ describe('the metrics token', () => {
 
   test('does not replace the admin token, which also reads the metrics', async () => {
     const { url } = await startAdmin({ options: { access: { ...access, metricsToken } } })
-    expect(await ask(`${url}/metrics`)).toMatchObject({ status: 200 })
-    expect(await ask(`${url}/metrics`, { hasToken: false })).toMatchObject({ status: 401 })
+    expect(await sendRequest(`${url}/metrics`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/metrics`, { hasToken: false })).toMatchObject({ status: 401 })
   })
 
   test('is refused if none is configured', async () => {
     const { url } = await startAdmin()
-    expect(await ask(`${url}/metrics`, byMetricsToken)).toMatchObject({ status: 401 })
+    expect(await sendRequest(`${url}/metrics`, byMetricsToken)).toMatchObject({ status: 401 })
   })
 })
 
@@ -53,7 +56,7 @@ describe('an admin API reachable from other machines', () => {
     [{ host: 'not a host', origin: 'https://example.com' }, 403],
   ])('answers %j with %i', async (headers, status) => {
     const { url } = await startAdmin({ options: open })
-    expect(await ask(`${url}/v1/ledger`, { headers })).toMatchObject({ status })
+    expect(await sendRequest(`${url}/v1/ledger`, { headers })).toMatchObject({ status })
   })
 
   test.each(['127.0.0.1', '::1', 'localhost'])(
@@ -61,7 +64,7 @@ describe('an admin API reachable from other machines', () => {
     async (host) => {
       const { url } = await startAdmin({ options: { access: { ...access, host } } })
       const foreign = { headers: { host: 'evroute.example.com' } }
-      expect(await ask(`${url}/v1/ledger`, foreign)).toMatchObject({ status: 403 })
+      expect(await sendRequest(`${url}/v1/ledger`, foreign)).toMatchObject({ status: 403 })
     },
   )
 })
@@ -69,8 +72,8 @@ describe('an admin API reachable from other machines', () => {
 describe('the log of actions', () => {
   test('has a line for each action, with the caller and the number of deliveries', async () => {
     const { url, infos } = await startAdmin({ samples: [failed] })
-    await ask(`${url}/v1/deliveries/retry`, retryAll)
-    await ask(`${url}/v1/deliveries/retry`, retryAll)
+    await sendRequest(`${url}/v1/deliveries/retry`, retryAll)
+    await sendRequest(`${url}/v1/deliveries/retry`, retryAll)
     const by = expect.stringMatching(/^token [\da-f]{8}$/) as unknown
     const line = { message: 'admin action', by, path: '/deliveries/retry' }
     expect(infos).toEqual([
@@ -83,13 +86,13 @@ describe('the log of actions', () => {
   test('names the page as the caller', async () => {
     const { url, infos } = await startAdmin({ samples: [failed] })
     const headers = { origin: url, 'content-type': 'application/json' }
-    const signedIn = await ask(`${url}/_evroute/sign-in`, {
+    const signedIn = await sendRequest(`${url}/_evroute/sign-in`, {
       method: 'POST',
       headers,
       body: { token },
     })
     const cookie = String(signedIn.headers['set-cookie']).split(';')[0] ?? ''
-    await ask(`${url}/_evroute/v1/deliveries/retry`, {
+    await sendRequest(`${url}/_evroute/v1/deliveries/retry`, {
       ...retryAll,
       hasToken: false,
       headers: { ...headers, cookie },
@@ -99,18 +102,18 @@ describe('the log of actions', () => {
 
   test('has no line for a read or a refused action', async () => {
     const { url, infos } = await startAdmin({ samples: [failed] })
-    await ask(`${url}/v1/deliveries`)
-    await ask(`${url}/v1/deliveries/retry`, { method: 'POST', body: {} })
-    await ask(`${url}/v1/deliveries/retry`, { ...retryAll, hasToken: false })
+    await sendRequest(`${url}/v1/deliveries`)
+    await sendRequest(`${url}/v1/deliveries/retry`, { method: 'POST', body: {} })
+    await sendRequest(`${url}/v1/deliveries/retry`, { ...retryAll, hasToken: false })
     expect(infos).toEqual([])
   })
 
   test('has a line for an action that failed halfway', async () => {
     const remove = () => Promise.reject(new Error('not a real failure'))
-    const notAsked = () => Promise.reject(new Error('Not expected in this test'))
-    const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove }
+    const unexpected = () => Promise.reject(new Error('Not expected in this test'))
+    const audiences = { list: unexpected, members: unexpected, sync: unexpected, remove }
     const { url, infos } = await startAdmin({ options: { audiences } })
-    await ask(`${url}/v1/audiences/vip/remove`, { method: 'POST' })
+    await sendRequest(`${url}/v1/audiences/vip/remove`, { method: 'POST' })
     expect(infos).toMatchObject([{ path: '/audiences/vip/remove', outcome: 'failed' }])
   })
 })

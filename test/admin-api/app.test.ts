@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger, EvrouteError } from '../../src/model/index.ts'
 import { failed } from '../cli/deliveries/stores.ts'
-import { access, ask, startAdmin, token, type Asked } from './support.ts'
+import { access, sendRequest, startAdmin, token, type RequestOptions } from './support.ts'
 
 const refusal = (code: string, message: unknown = expect.any(String)) => ({
   error: { code, message },
@@ -16,7 +16,7 @@ const ledger = { ...emptyLedger, accepted: 1, routed: 1, deliveries: 1, failed: 
 type Row = readonly [
   name: string,
   path: string,
-  asked: Asked,
+  request: RequestOptions,
   expected: {
     readonly status: number
     readonly body?: unknown
@@ -24,7 +24,7 @@ type Row = readonly [
   },
 ]
 
-const post = (body: Asked['body']): Asked => ({
+const post = (body: RequestOptions['body']): RequestOptions => ({
   method: 'POST',
   ...(body === undefined ? {} : { body }),
 })
@@ -281,9 +281,9 @@ const rows: readonly Row[] = [
 describe('the admin API', () => {
   const cases = rows.map(([name, ...rest]) => [name, rest] as const)
 
-  test.each(cases)('answers %s', async (_, [path, asked, { status, body, headers = {} }]) => {
+  test.each(cases)('answers %s', async (_, [path, request, { status, body, headers = {} }]) => {
     const { url } = await startAdmin({ samples: [failed] })
-    const answer = await ask(url + path, asked)
+    const answer = await sendRequest(url + path, request)
     expect(answer).toMatchObject({ status, headers })
     if (body !== undefined) expect(answer.body).toEqual(body)
     expect(answer.headers['content-type']).toBe('application/json')
@@ -291,23 +291,23 @@ describe('the admin API', () => {
     const names = Object.keys(answer.headers)
     expect(names.filter((name) => /^access-control|^x-powered|^etag/.test(name))).toEqual([])
     expect(answer.text).not.toMatch(/node_modules|\.ts/)
-    if (asked.method === 'HEAD') expect(answer.text).toBe('')
+    if (request.method === 'HEAD') expect(answer.text).toBe('')
   })
 
   test('answers the health check while it reports why it is not ready', async () => {
     const ready = () => Promise.resolve(['The store cannot be written to'])
     const { url } = await startAdmin({ options: { ready } })
-    expect(await ask(`${url}/readyz`)).toMatchObject({
+    expect(await sendRequest(`${url}/readyz`)).toMatchObject({
       status: 503,
       body: { status: 'not_ready', reasons: ['The store cannot be written to'] },
     })
-    expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
   test('is not ready if the check fails, and reveals no details', async () => {
     const ready = () => Promise.reject(new Error('at /srv/secret.ts'))
     const { url, warnings } = await startAdmin({ options: { ready } })
-    const { status, body } = await ask(`${url}/readyz`)
+    const { status, body } = await sendRequest(`${url}/readyz`)
     expect({ status, body }).toEqual({
       status: 503,
       body: { status: 'not_ready', reasons: ['The readiness could not be checked'] },
@@ -332,7 +332,7 @@ describe('the admin API', () => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- any value can be thrown
     const ledger = () => Promise.reject(error)
     const { url, warnings } = await startAdmin({ options: { ledger } })
-    const answer = await ask(`${url}/v1/ledger`)
+    const answer = await sendRequest(`${url}/v1/ledger`)
     expect(answer).toMatchObject({ status, body: refusal(code) })
     expect(answer.text).not.toContain('secret')
     expect(warnings).toMatchObject([{ message: 'a request to the admin API failed' }])
@@ -341,7 +341,7 @@ describe('the admin API', () => {
   test('accepts a token of any characters', async () => {
     const { url } = await startAdmin({ options: { access: { ...access, token: 'schlüssel 🔑' } } })
     const authorization = `Bearer ${Buffer.from('schlüssel 🔑').toString('latin1')}`
-    expect(await ask(`${url}/v1/ledger`, { headers: { authorization } })).toMatchObject({
+    expect(await sendRequest(`${url}/v1/ledger`, { headers: { authorization } })).toMatchObject({
       status: 200,
     })
   })

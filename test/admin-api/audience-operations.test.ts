@@ -13,7 +13,7 @@ import {
   startAudiences,
   synced,
 } from './recorded-audiences.ts'
-import { ask, type Asked } from './support.ts'
+import { sendRequest, type RequestOptions } from './support.ts'
 
 const fields = {
   key: 'big_spenders',
@@ -36,7 +36,7 @@ describe('GET /v1/audiences', () => {
   test('lists all audiences', async () => {
     const trait = { ...audience, key: 'ltv', computationClass: 'trait', syncedAtMs: nowMs } as const
     const { url } = await startAudiences({ audiences: [audience, trait] })
-    const { status, body } = await ask(`${url}/v1/audiences`)
+    const { status, body } = await sendRequest(`${url}/v1/audiences`)
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -59,10 +59,10 @@ describe('GET /v1/audiences', () => {
 
 describe('GET /v1/audiences/:key', () => {
   test('returns the members, with the start of the next page', async () => {
-    const { url, membersAsked } = await startAudiences({
+    const { url, membersRequests } = await startAudiences({
       members: [memberOf('u_1'), memberOf('u_2'), memberOf('u_3')],
     })
-    const { body } = await ask(`${url}/v1/audiences/big_spenders?limit=2`)
+    const { body } = await sendRequest(`${url}/v1/audiences/big_spenders?limit=2`)
     const next = Buffer.from(JSON.stringify(identityOf('u_2'))).toString('base64url')
     expect(body).toEqual({
       v: 1,
@@ -71,11 +71,13 @@ describe('GET /v1/audiences/:key', () => {
       memberList: ['u_1', 'u_2'].map((userId) => ({ ...identityOf(userId), value: true })),
       next,
     })
-    expect((await ask(`${url}/v1/audiences/big_spenders?after=${next}`)).body).toMatchObject({
+    expect(
+      (await sendRequest(`${url}/v1/audiences/big_spenders?after=${next}`)).body,
+    ).toMatchObject({
       memberList: [{ userId: 'u_3' }],
       next: null,
     })
-    expect(membersAsked).toEqual([
+    expect(membersRequests).toEqual([
       { key: 'big_spenders', limit: 3, after: null },
       { key: 'big_spenders', limit: 51, after: identityOf('u_2') },
     ])
@@ -84,7 +86,7 @@ describe('GET /v1/audiences/:key', () => {
   test('lists the existing keys if there is no audience with that key', async () => {
     const { url } = await startAudiences()
     const message = 'There is no such audience: choose from big_spenders'
-    expect(await ask(`${url}/v1/audiences/Big%20Spenders`)).toMatchObject({
+    expect(await sendRequest(`${url}/v1/audiences/Big%20Spenders`)).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message } },
     })
@@ -96,13 +98,13 @@ describe('GET /v1/audiences/:key', () => {
       key: `a_${index}`,
     }))
     const { url } = await startAudiences({ audiences })
-    const { text } = await ask(`${url}/v1/audiences/other`)
+    const { text } = await sendRequest(`${url}/v1/audiences/other`)
     expect(text).toMatch(/choose from a_0, a_1, .*, a_19 and 2980 more"/)
   })
 
   test.each(['sync', 'remove', 'a/b ü'])('finds an audience with the key %s', async (key) => {
     const { url } = await startAudiences({ audiences: [{ ...audience, key }] })
-    expect(await ask(`${url}/v1/audiences/${encodeURIComponent(key)}`)).toMatchObject({
+    expect(await sendRequest(`${url}/v1/audiences/${encodeURIComponent(key)}`)).toMatchObject({
       status: 200,
       body: { key },
     })
@@ -112,7 +114,7 @@ describe('GET /v1/audiences/:key', () => {
 describe('POST /v1/audiences/sync', () => {
   test('passes on every setting and the whole list, and reports the outcome', async () => {
     const lists: string[] = []
-    const { url, syncsAsked } = await startAudiences({
+    const { url, syncRequests } = await startAudiences({
       sync: async (_request, list) => {
         lists.push(await readWhole(list))
         return synced
@@ -124,7 +126,7 @@ describe('POST /v1/audiences/sync', () => {
       { v: 1, kind: 'sync', outcome: 'synced', dryRun: false, audience: fields, ...counts },
     ])
     expect(lists).toEqual([body])
-    expect(syncsAsked).toMatchObject([
+    expect(syncRequests).toMatchObject([
       {
         name: undefined,
         key: 'ltv',
@@ -205,7 +207,7 @@ describe('POST /v1/audiences/sync', () => {
 
 describe('POST /v1/audiences/:key/remove', () => {
   test('reports how many members left, and in a dry run who would leave', async () => {
-    const { url, removalsAsked } = await startAudiences({
+    const { url, removalRequests } = await startAudiences({
       remove: ({ listener }) => {
         listener.changed(changes.slice(1))
         return Promise.resolve({ kind: 'removed', audience, left: 3 })
@@ -219,13 +221,13 @@ describe('POST /v1/audiences/:key/remove', () => {
       audience: fields,
       left: 3,
     }
-    const asked: Asked = { method: 'POST' }
-    expect(await linesOf(`${url}${removePath}`, asked)).toEqual([last])
-    expect(await linesOf(`${url}${removePath}?dryRun=true`, asked)).toMatchObject([
+    const request: RequestOptions = { method: 'POST' }
+    expect(await linesOf(`${url}${removePath}`, request)).toEqual([last])
+    expect(await linesOf(`${url}${removePath}?dryRun=true`, request)).toMatchObject([
       { kind: 'change', anonymousId: 'a_1', value: null },
       { ...last, dryRun: true },
     ])
-    expect(removalsAsked).toMatchObject([
+    expect(removalRequests).toMatchObject([
       { key: 'big_spenders', isDryRun: false },
       { key: 'big_spenders', isDryRun: true },
     ])
@@ -248,7 +250,9 @@ describe('a request that reaches no operation is refused:', () => {
     headers: { allow },
     code: 'method_not_allowed',
   })
-  test.each<[Asked['method'], string, { status: number; code?: string; headers?: object }]>([
+  test.each<
+    [RequestOptions['method'], string, { status: number; code?: string; headers?: object }]
+  >([
     ['GET', '/v1/audiences?x=1', { status: 200 }],
     ['HEAD', '/v1/audiences', { status: 200 }],
     ['HEAD', '/v1/audiences/big_spenders', { status: 200 }],
@@ -264,26 +268,26 @@ describe('a request that reaches no operation is refused:', () => {
     ['GET', '/v1/audiences/big_spenders?limit=0', { status: 400, code: 'invalid_request' }],
     ['POST', '/v1/audiences/a/b/remove', { status: 404, code: 'not_found' }],
   ])('%s %s', async (method, path, { status, code, headers = {} }) => {
-    const { url, syncsAsked, removalsAsked } = await startAudiences()
-    const answer = await ask(url + path, { ...(method === undefined ? {} : { method }) })
+    const { url, syncRequests, removalRequests } = await startAudiences()
+    const answer = await sendRequest(url + path, { ...(method === undefined ? {} : { method }) })
     expect(answer).toMatchObject({ status, headers })
     if (code !== undefined && method !== 'HEAD') {
       expect(answer.body).toMatchObject({ error: { code } })
     }
-    expect([...syncsAsked, ...removalsAsked]).toEqual([])
+    expect([...syncRequests, ...removalRequests]).toEqual([])
   })
 
   test('without the token', async () => {
-    const { url, syncsAsked, removalsAsked } = await startAudiences()
+    const { url, syncRequests, removalRequests } = await startAudiences()
     for (const [method, path] of [
       ['GET', '/v1/audiences'],
       ['GET', '/v1/audiences/big_spenders'],
       ['POST', syncPath],
       ['POST', removePath],
     ] as const) {
-      const asked = { method, hasToken: false, ...(method === 'POST' ? { body: 'u_1\n' } : {}) }
-      expect(await ask(url + path, asked)).toMatchObject({ status: 401 })
+      const request = { method, hasToken: false, ...(method === 'POST' ? { body: 'u_1\n' } : {}) }
+      expect(await sendRequest(url + path, request)).toMatchObject({ status: 401 })
     }
-    expect([...syncsAsked, ...removalsAsked]).toEqual([])
+    expect([...syncRequests, ...removalRequests]).toEqual([])
   })
 })

@@ -13,7 +13,7 @@ import {
   startAudiences,
   type KnownAudiences,
 } from './recorded-audiences.ts'
-import { ask } from './support.ts'
+import { sendRequest } from './support.ts'
 
 const syncPath = '/v1/audiences/sync?name=Big+Spenders'
 const removePath = '/v1/audiences/big_spenders/remove'
@@ -72,7 +72,7 @@ describe('a sync that cannot start is refused:', () => {
       remove: () => Promise.resolve(outcome),
     })
     for (const path of [syncPath, removePath]) {
-      const answer = await ask(url + path, { method: 'POST' })
+      const answer = await sendRequest(url + path, { method: 'POST' })
       expect(answer).toMatchObject({ status, body: { error } })
     }
   })
@@ -87,7 +87,7 @@ describe('a sync that cannot start is refused:', () => {
       ],
     ] as const) {
       const { url } = await startAudiences({ sync: () => Promise.resolve(outcome) })
-      expect(await ask(url + syncPath, { method: 'POST' })).toMatchObject({
+      expect(await sendRequest(url + syncPath, { method: 'POST' })).toMatchObject({
         status: 409,
         body: { error: { code: 'audience_taken', message } },
       })
@@ -98,7 +98,7 @@ describe('a sync that cannot start is refused:', () => {
     const outcome = { kind: 'unknown_source', knownIds: ['website'] } as const
     const { url } = await startAudiences({ sync: () => Promise.resolve(outcome) })
     const message = 'There is no such source: choose from website'
-    expect(await ask(`${url}${syncPath}&source=app`, { method: 'POST' })).toMatchObject({
+    expect(await sendRequest(`${url}${syncPath}&source=app`, { method: 'POST' })).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message } },
     })
@@ -109,7 +109,7 @@ describe('a sync that cannot start is refused:', () => {
     [new SettingError('key', 'Cannot use the key x'), 'Cannot use the key x'],
   ])('%s', async (error, message) => {
     const { url, warnings } = await startAudiences({ sync: () => Promise.reject(error) })
-    expect(await ask(url + syncPath, { method: 'POST' })).toMatchObject({
+    expect(await sendRequest(url + syncPath, { method: 'POST' })).toMatchObject({
       status: 400,
       headers: { 'content-type': 'application/json' },
       body: { error: { code: 'invalid_request', message } },
@@ -126,7 +126,7 @@ describe('a sync that cannot start is refused:', () => {
     ],
   ])('%s, without revealing internal details', async (error, status, code) => {
     const { url, warnings } = await startAudiences({ sync: () => Promise.reject(error) })
-    const answer = await ask(url + syncPath, { method: 'POST' })
+    const answer = await sendRequest(url + syncPath, { method: 'POST' })
     expect(answer).toMatchObject({ status, body: { error: { code } } })
     expect(answer.text).not.toContain('secret')
     expect(warnings).toMatchObject([{ message: 'a request to the admin API failed' }])

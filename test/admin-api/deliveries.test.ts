@@ -9,7 +9,7 @@ import {
   retried,
   retriedWithout,
 } from '../cli/deliveries/stores.ts'
-import { ask, startAdmin } from './support.ts'
+import { sendRequest, startAdmin } from './support.ts'
 
 interface Page {
   readonly deliveries: readonly { readonly id: string; readonly state: string }[]
@@ -17,7 +17,7 @@ interface Page {
 }
 
 async function pageOf(url: string, query = ''): Promise<Page> {
-  const { status, body } = await ask(`${url}/v1/deliveries${query}`)
+  const { status, body } = await sendRequest(`${url}/v1/deliveries${query}`)
   expect({ status, body }).toMatchObject({ status: 200, body: { v: 1, kind: 'deliveries' } })
   return body as Page
 }
@@ -27,7 +27,7 @@ async function idsOf(url: string, query = ''): Promise<readonly string[]> {
 }
 
 async function retry(url: string, body: object): Promise<unknown> {
-  const answer = await ask(`${url}/v1/deliveries/retry`, { method: 'POST', body })
+  const answer = await sendRequest(`${url}/v1/deliveries/retry`, { method: 'POST', body })
   return answer.body
 }
 
@@ -124,7 +124,9 @@ describe('GET /v1/deliveries/:destination/:number', () => {
     const requests = [{ excerpt: 'upstream is down' }]
     const samples = [{ ...failed, destinationIds: ['a/b ü'], requests }]
     const { url } = await startAdmin({ samples })
-    const { status, body } = await ask(`${url}/v1/deliveries/${encodeURIComponent('a/b ü')}/1`)
+    const { status, body } = await sendRequest(
+      `${url}/v1/deliveries/${encodeURIComponent('a/b ü')}/1`,
+    )
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -151,7 +153,7 @@ describe('GET /v1/deliveries/:destination/:number', () => {
 
   test('does not find a delivery of a different destination', async () => {
     const { url } = await startAdmin({ samples: [failed] })
-    expect(await ask(`${url}/v1/deliveries/mail/1`)).toMatchObject({ status: 404 })
+    expect(await sendRequest(`${url}/v1/deliveries/mail/1`)).toMatchObject({ status: 404 })
   })
 })
 

@@ -8,7 +8,7 @@ import { dial, readAll, readSome, WatchedClock } from '../http/raw-client.ts'
 import { gate } from '../support/gate.ts'
 import { audience, readWhole, row, startAudiences, synced } from './recorded-audiences.ts'
 import { endOf, head, upload } from './streamed-sync.ts'
-import { ask } from './support.ts'
+import { sendRequest } from './support.ts'
 
 describe('a client that disconnects', () => {
   /** A sync that records how it ended. */
@@ -52,17 +52,17 @@ describe('a client that disconnects', () => {
     await ended
     expect(ends).toMatchObject([{ code: 'cut_off' }, expect.any(Boolean)])
     await expect(answer).rejects.toThrow('aborted')
-    expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/healthz`)).toMatchObject({ status: 200 })
     expect(warnings).toEqual([])
     expect(infos).toMatchObject([{ message: 'admin action', outcome: 'failed' }])
   })
 
   test('aborts a sync that is not reading its list', async () => {
-    const left = gate()
+    const aborted = gate()
     const { url, ended, ends, warnings } = await started(async ({ listener, signal }) => {
-      signal.addEventListener('abort', left.open)
+      signal.addEventListener('abort', aborted.open)
       listener.rejected(row)
-      await left.opened
+      await aborted.opened
       // The client has left, so this record is never sent.
       listener.rejected(row)
       signal.throwIfAborted()
@@ -77,16 +77,16 @@ describe('a client that disconnects', () => {
     leave.abort()
     await ended
     expect(ends).toMatchObject([{ name: 'AbortError' }, true])
-    expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/healthz`)).toMatchObject({ status: 200 })
     expect(warnings).toEqual([])
   })
 
   test('ends the sync even after its whole list has arrived', async () => {
-    const left = gate()
+    const aborted = gate()
     const { port, ended, ends } = await started(async ({ listener, signal }) => {
-      signal.addEventListener('abort', left.open)
+      signal.addEventListener('abort', aborted.open)
       listener.rejected(row)
-      await left.opened
+      await aborted.opened
     })
     const socket = await dial(port)
     socket.write(head('Content-Length: 3') + 'u_1')

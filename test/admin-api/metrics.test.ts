@@ -7,7 +7,7 @@ import { ManualClock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../support/memory-store.ts'
 import { addSamples, delivered, nowMs, retried } from '../cli/deliveries/stores.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
-import { ask, startAdmin } from './support.ts'
+import { sendRequest, startAdmin } from './support.ts'
 
 function createMetrics(figures: () => StoreFigures | undefined = () => undefined) {
   const { runtime } = recordingRuntime(new ManualClock(nowMs))
@@ -382,14 +382,14 @@ describe('queueStates', () => {
 describe('GET /metrics', () => {
   test('counts discarded deliveries', async () => {
     const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }, { ageMs: 20_000 }] })
-    await ask(`${url}/v1/deliveries/discard`, { method: 'POST', body: { all: true } })
-    const { text } = await ask(`${url}/metrics`)
+    await sendRequest(`${url}/v1/deliveries/discard`, { method: 'POST', body: { all: true } })
+    const { text } = await sendRequest(`${url}/metrics`)
     expect(text).toContain('\nevroute_deliveries_discarded_total 2\n')
   })
 
   test('reports figures in the text format of Prometheus', async () => {
     const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }] })
-    const { status, headers, text } = await ask(`${url}/metrics`)
+    const { status, headers, text } = await sendRequest(`${url}/metrics`)
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 200,
       type: 'text/plain; version=0.0.4; charset=utf-8',

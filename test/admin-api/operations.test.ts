@@ -4,7 +4,7 @@ import type { DestinationState, ReplayOutcome, ReplayRequest } from '../../src/a
 import { hiddenEndpoint, emptyLedger, formatTimestamp } from '../../src/model/index.ts'
 import { failed, hourMs, nowMs } from '../cli/deliveries/stores.ts'
 import { gate } from '../support/gate.ts'
-import { ask, startAdmin, token } from './support.ts'
+import { sendRequest, startAdmin, token } from './support.ts'
 
 describe('GET /v1/destinations', () => {
   test('reports the state of each destination without secrets', async () => {
@@ -34,7 +34,7 @@ describe('GET /v1/destinations', () => {
     } as const
     const destinations = (): Promise<DestinationState[]> => Promise.resolve([secretive])
     const { url } = await startAdmin({ options: { destinations } })
-    const { status, body, text } = await ask(`${url}/v1/destinations`)
+    const { status, body, text } = await sendRequest(`${url}/v1/destinations`)
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -82,12 +82,12 @@ describe('GET /v1/destinations', () => {
 describe('GET /v1/ledger and GET /v1/audit', () => {
   test('report the figures, and whether they balance', async () => {
     const { url, store } = await startAdmin({ samples: [failed, {}] })
-    expect((await ask(`${url}/v1/ledger`)).body).toEqual({
+    expect((await sendRequest(`${url}/v1/ledger`)).body).toEqual({
       v: 1,
       kind: 'ledger',
       ...(await store.ledger()),
     })
-    expect((await ask(`${url}/v1/audit`)).body).toEqual({
+    expect((await sendRequest(`${url}/v1/audit`)).body).toEqual({
       v: 1,
       kind: 'audit',
       balanced: true,
@@ -98,19 +98,19 @@ describe('GET /v1/ledger and GET /v1/audit', () => {
 })
 
 describe('POST /v1/replay', () => {
-  async function replayed(body: object): Promise<{ asked: ReplayRequest[]; answer: unknown }> {
-    const asked: ReplayRequest[] = []
+  async function replayed(body: object): Promise<{ requests: ReplayRequest[]; answer: unknown }> {
+    const requests: ReplayRequest[] = []
     const replay = (request: ReplayRequest) => {
-      asked.push(request)
+      requests.push(request)
       return Promise.resolve({ kind: 'replayed', events: 3, deliveries: 2, unreadable: 1 } as const)
     }
     const { url } = await startAdmin({ options: { replay } })
-    const { body: answer } = await ask(`${url}/v1/replay`, { method: 'POST', body })
-    return { asked, answer }
+    const { body: answer } = await sendRequest(`${url}/v1/replay`, { method: 'POST', body })
+    return { requests, answer }
   }
 
   test('passes on every condition, and reports the number of replayed events', async () => {
-    const { asked, answer } = await replayed({
+    const { requests, answer } = await replayed({
       source: 'website',
       destination: 'crm',
       since: '1h',
@@ -118,7 +118,7 @@ describe('POST /v1/replay', () => {
       type: 'track',
       event: ['Order Completed', 'Order Refunded'],
     })
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       {
         sourceId: 'website',
         destinationId: 'crm',
@@ -132,9 +132,9 @@ describe('POST /v1/replay', () => {
   })
 
   test('replays everything only if the request says so', async () => {
-    expect(await replayed({ all: true })).toMatchObject({ asked: [{}], answer: { events: 3 } })
+    expect(await replayed({ all: true })).toMatchObject({ requests: [{}], answer: { events: 3 } })
     for (const body of [{}, { all: true, source: 'website' }, { types: ['track'] }]) {
-      expect((await replayed(body)).asked).toEqual([])
+      expect((await replayed(body)).requests).toEqual([])
     }
   })
 
@@ -183,7 +183,7 @@ describe('POST /v1/replay', () => {
     ],
   ])('answers %j', async (outcome, { status, ...error }) => {
     const { url } = await startAdmin({ options: { replay: () => Promise.resolve(outcome) } })
-    const answer = await ask(`${url}/v1/replay`, { method: 'POST', body: { all: true } })
+    const answer = await sendRequest(`${url}/v1/replay`, { method: 'POST', body: { all: true } })
     expect(answer).toMatchObject({ status, body: { error } })
   })
 
@@ -198,16 +198,16 @@ describe('POST /v1/replay', () => {
     }
     const { url } = await startAdmin({ options: { replay } })
     const leave = new AbortController()
-    const asked = request(`${url}/v1/replay`, {
+    const response = request(`${url}/v1/replay`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
       body: '{"all":true}',
       signal: leave.signal,
     })
-    asked.catch(() => undefined)
+    response.catch(() => undefined)
     await began.opened
     leave.abort()
     await ended.opened
-    await expect(asked).rejects.toThrow('aborted')
+    await expect(response).rejects.toThrow('aborted')
   })
 })

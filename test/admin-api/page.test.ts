@@ -3,7 +3,7 @@ import { formatTimestamp } from '../../src/model/index.ts'
 import { PageSessions } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { failed, nowMs } from '../cli/deliveries/stores.ts'
-import { ask, startAdmin, token, type AdminSettings } from './support.ts'
+import { sendRequest, startAdmin, token, type AdminSettings } from './support.ts'
 
 /** An admin API, its sessions, and the headers of a signed-in browser. */
 async function startPage(settings: AdminSettings = {}) {
@@ -16,9 +16,9 @@ async function startPage(settings: AdminSettings = {}) {
   const json = { 'content-type': 'application/json' }
   const own = { cookie, origin: url, ...json }
   const get = (path: string, headers: Readonly<Record<string, string>> = { cookie }) =>
-    ask(`${page}${path}`, { hasToken: false, headers })
+    sendRequest(`${page}${path}`, { hasToken: false, headers })
   const act = (path: string, body: object, headers: Readonly<Record<string, string>> = own) =>
-    ask(`${page}${path}`, { hasToken: false, method: 'POST', headers, body })
+    sendRequest(`${page}${path}`, { hasToken: false, method: 'POST', headers, body })
   return { ...admin, sessions, page, own, get, act }
 }
 
@@ -59,9 +59,12 @@ test('wrong tokens and links are logged with their client, and counted', async (
   const { act, get, own, url, metrics, warnings } = await startPage()
   await act('/sign-in', { token: 'wrong' }, own)
   await get('/sign-in?token=wrong', {})
-  await ask(`${url}/v1/ledger`, { hasToken: false, headers: { authorization: 'Bearer wrong' } })
-  await ask(`${url}/v1/ledger`, { hasToken: false })
-  await ask(`${url}/v1/ledger`)
+  await sendRequest(`${url}/v1/ledger`, {
+    hasToken: false,
+    headers: { authorization: 'Bearer wrong' },
+  })
+  await sendRequest(`${url}/v1/ledger`, { hasToken: false })
+  await sendRequest(`${url}/v1/ledger`)
   expect(await metrics.text()).toContain('\nevroute_admin_wrong_tokens_total 3\n')
   const message = 'a wrong token or link for the admin API was refused'
   const warning = { message, client: '127.0.0.1' }
@@ -92,7 +95,7 @@ describe('a session', () => {
     })
     expect(await get('/v1/nothing')).toMatchObject({ status: 404 })
     for (const path of ['/v1/overview', '/metrics']) {
-      expect(await ask(`${url}${path}`, { hasToken: false, headers: own })).toMatchObject({
+      expect(await sendRequest(`${url}${path}`, { hasToken: false, headers: own })).toMatchObject({
         status: 401,
       })
     }
@@ -156,7 +159,12 @@ test("the page's files need no session, allow no other scripts, and are read-onl
   expect(await get(`/${script}`, {})).toMatchObject({ status: 200 })
   expect(await get('/..%2f..%2fpackage.json', {})).toMatchObject({ status: 404 })
   expect(await get('/', { host: 'rebound.example.com' })).toMatchObject({ status: 403 })
-  const posted = await ask(`${page}/`, { hasToken: false, method: 'POST', headers: own, body: {} })
+  const posted = await sendRequest(`${page}/`, {
+    hasToken: false,
+    method: 'POST',
+    headers: own,
+    body: {},
+  })
   expect(posted).toMatchObject({ status: 405 })
 })
 
@@ -195,7 +203,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
   await clock.advance(60_000)
   metrics.settled({ ...settled, state: 'failed', acceptedAtMs: nowMs, reason: 'status_404' })
   metrics.gaveUp({ destinationId: 'crm', reason: 'backlog_full', deliveries: 2 })
-  const { body } = await ask(`${admin}/v1/overview`)
+  const { body } = await sendRequest(`${admin}/v1/overview`)
   const { minutes, problems, latency, ledger } = body as {
     minutes: object[]
     problems: { text: string; destination: string | null; moment: object | null }[]
@@ -227,6 +235,6 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
     ['gone', 'The destination is not configured, and 1 delivery waits.', null],
   ])
   await clock.advance(60 * 60_000)
-  const later = (await ask(`${admin}/v1/overview`)).body as { minutes: object[] }
+  const later = (await sendRequest(`${admin}/v1/overview`)).body as { minutes: object[] }
   expect(JSON.stringify(later.minutes)).not.toMatch(/[1-9]\d*,"(delivered|failed)":[1-9]/)
 })

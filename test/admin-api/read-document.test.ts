@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { adminFaultAnswer } from '../../src/admin-api/index.ts'
 import { bodyDeadlineMs } from '../../src/http/index.ts'
 import { dial, postHead, readAll, WatchedClock, writeBlanks } from '../http/raw-client.ts'
-import { ask, startAdmin, token } from './support.ts'
+import { sendRequest, startAdmin, token } from './support.ts'
 
 const path = '/v1/deliveries/retry'
 const body = '{"all":true}'
@@ -24,7 +24,7 @@ describe('a request body', () => {
     ['with any content type', body, { 'content-type': 'application/json; charset=latin1' }],
   ])('%s is read', async (_name, text, headers) => {
     const { url } = await startAdmin()
-    const answer = await ask(url + path, { method: 'POST', body: text, headers })
+    const answer = await sendRequest(url + path, { method: 'POST', body: text, headers })
     expect(answer).toMatchObject({ status: 200, body: { kind: 'retry' } })
   })
 
@@ -55,7 +55,7 @@ describe('a request body', () => {
     const bytes = 1_000 * 1024 * 1024
     socket.write(head([`Content-Length: ${bytes}`]))
     expect(await writeBlanks(socket, bytes)).toBeLessThan(bytes / 10)
-    expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
   test('that is cut off is not logged as a failure', async () => {
@@ -66,7 +66,7 @@ describe('a request body', () => {
     socket.write(head(['Content-Length: 100']) + body)
     await begun
     socket.resetAndDestroy()
-    expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/healthz`)).toMatchObject({ status: 200 })
     expect([warnings, clock.nextDueMs()]).toEqual([[], undefined])
   })
 })

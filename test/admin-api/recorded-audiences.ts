@@ -14,7 +14,7 @@ import type {
   SyncCounts,
 } from '../../src/audience/index.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'
-import { ask, startAdmin, type AdminSettings, type Asked } from './support.ts'
+import { sendRequest, startAdmin, type AdminSettings, type RequestOptions } from './support.ts'
 
 export const audience: Audience = {
   key: 'big_spenders',
@@ -64,28 +64,33 @@ export interface KnownAudiences {
 
 /** Audiences that record the calls they get. */
 export function recordedAudiences(known: KnownAudiences = {}) {
-  const membersAsked: MembersRequest[] = []
-  const syncsAsked: AudienceSyncRequest[] = []
-  const removalsAsked: AudienceRemoveRequest[] = []
+  const membersRequests: MembersRequest[] = []
+  const syncRequests: AudienceSyncRequest[] = []
+  const removalRequests: AudienceRemoveRequest[] = []
   const operations: AudienceOperations = {
     list: () => Promise.resolve(known.audiences ?? [audience]),
     members: (request) => {
-      membersAsked.push(request)
+      membersRequests.push(request)
       const members = known.members ?? []
       const start = members.findIndex(({ identity }) => identity.userId === request.after?.userId)
       return Promise.resolve(members.slice(start + 1, start + 1 + request.limit))
     },
     sync: (request, list) => {
-      syncsAsked.push(request)
+      syncRequests.push(request)
       return (known.sync ?? (() => Promise.resolve(synced)))(request, list)
     },
     remove: (request) => {
-      removalsAsked.push(request)
+      removalRequests.push(request)
       const removed = { kind: 'removed', audience, left: 3 } as const
       return (known.remove ?? (() => Promise.resolve(removed)))(request)
     },
   }
-  return { operations, membersAsked, syncsAsked, removalsAsked }
+  return {
+    operations,
+    membersRequests,
+    syncRequests,
+    removalRequests,
+  }
 }
 
 /** Reads a list to its end. */
@@ -103,8 +108,11 @@ export async function startAudiences(known: KnownAudiences = {}, settings: Admin
 }
 
 /** The lines of a streamed response. */
-export async function linesOf(url: string, asked: Asked = { method: 'POST', body: 'u_1\n' }) {
-  const { status, headers, text } = await ask(url, asked)
+export async function linesOf(
+  url: string,
+  request: RequestOptions = { method: 'POST', body: 'u_1\n' },
+) {
+  const { status, headers, text } = await sendRequest(url, request)
   expect({ status, type: headers['content-type'] }).toEqual({
     status: 200,
     type: 'application/x-ndjson',

@@ -9,7 +9,7 @@ import {
   type RegulationsRequest,
 } from '../../src/privacy/index.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'
-import { ask, startAdmin, type Asked } from './support.ts'
+import { sendRequest, startAdmin, type RequestOptions } from './support.ts'
 
 const regulationOf = (id: string): Regulation => ({
   id,
@@ -55,13 +55,16 @@ async function start(ids: readonly string[] = [], outcome?: CreateRegulationOutc
   return { ...(await startAdmin({ options: { regulations } })), created, listed }
 }
 
-const post = (body: Asked['body']): Asked => ({ method: 'POST', ...(body && { body }) })
+const post = (body: RequestOptions['body']): RequestOptions => ({
+  method: 'POST',
+  ...(body && { body }),
+})
 
 describe('POST /v1/regulations', () => {
   test('passes the request on, and reports what was stored', async () => {
     const { url, created } = await start()
     const body = { ...good, subjectType: 'USER_ID', sources: ['website'] }
-    const { status, body: answer } = await ask(url + path, post(body))
+    const { status, body: answer } = await sendRequest(url + path, post(body))
     const record = { v: 1, ...regulationRecord(regulationOf('reg_1')) }
     expect({ status, answer }).toEqual({ status: 200, answer: record })
     expect(record).toMatchObject({ kind: 'regulation', id: 'reg_1', subjectIds: ['u_1', 'u_2'] })
@@ -76,7 +79,7 @@ describe('POST /v1/regulations', () => {
 
   test('covers all sources by default', async () => {
     const { url, created } = await start()
-    await ask(url + path, post(good))
+    await sendRequest(url + path, post(good))
     expect(created).toMatchObject([{ sourceIds: null }])
   })
 
@@ -84,13 +87,13 @@ describe('POST /v1/regulations', () => {
     const knownIds = ['website', 'app']
     const { url } = await start([], { kind: 'unknown_source', knownIds })
     const message = 'There is no such source: choose from website, app'
-    expect(await ask(url + path, post({ ...good, sources: ['shop'] }))).toMatchObject({
+    expect(await sendRequest(url + path, post({ ...good, sources: ['shop'] }))).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message } },
     })
   })
 
-  test.each<[name: string, code: string, body: Asked['body']]>([
+  test.each<[name: string, code: string, body: RequestOptions['body']]>([
     ['no body', 'invalid_request', undefined],
     ['invalid JSON', 'invalid_json', '{"regulationType":'],
     ['no users', 'invalid_request', { regulationType: 'DELETE_ONLY' }],
@@ -103,7 +106,7 @@ describe('POST /v1/regulations', () => {
     ],
   ])('refuses %s', async (_name, code, body) => {
     const { url, created } = await start()
-    const answer = await ask(url + path, post(body))
+    const answer = await sendRequest(url + path, post(body))
     expect(answer).toMatchObject({ status: 400, body: { error: { code } } })
     expect(answer.text.length).toBeLessThan(1_000)
     expect(created).toEqual([])
@@ -114,10 +117,12 @@ describe('POST /v1/regulations', () => {
     const subjectIds = Array.from({ length: 5_000 }, (_, index) => `${index}`.padStart(400, 'u'))
     const json = JSON.stringify({ ...good, subjectIds })
     const bytesMax = 2 * 1024 * 1024
-    expect(await ask(url + path, post(json.padEnd(bytesMax)))).toMatchObject({ status: 200 })
+    expect(await sendRequest(url + path, post(json.padEnd(bytesMax)))).toMatchObject({
+      status: 200,
+    })
     expect(created).toMatchObject([{ userIds: subjectIds }])
     const message = `The body is larger than ${bytesMax} bytes`
-    expect(await ask(url + path, post(json.padEnd(bytesMax + 1)))).toMatchObject({
+    expect(await sendRequest(url + path, post(json.padEnd(bytesMax + 1)))).toMatchObject({
       status: 413,
       body: { error: { code: 'body_too_large', message } },
     })
@@ -127,7 +132,7 @@ describe('POST /v1/regulations', () => {
   test('does not raise the limit of other request bodies', async () => {
     const { url } = await start()
     const body = '{}'.padEnd(64 * 1024 + 1)
-    expect(await ask(`${url}/v1/replay`, post(body))).toMatchObject({ status: 413 })
+    expect(await sendRequest(`${url}/v1/replay`, post(body))).toMatchObject({ status: 413 })
   })
 
   test('does not log users', async () => {
@@ -137,7 +142,7 @@ describe('POST /v1/regulations', () => {
       list: () => Promise.resolve([]),
     }
     const { url, warnings, infos } = await startAdmin({ options: { regulations } })
-    expect(await ask(url + path, post(good))).toMatchObject({ status: 500 })
+    expect(await sendRequest(url + path, post(good))).toMatchObject({ status: 500 })
     expect(warnings).toHaveLength(1)
     expect(JSON.stringify([warnings, infos])).not.toContain('u_1')
   })
@@ -146,7 +151,7 @@ describe('POST /v1/regulations', () => {
 describe('GET /v1/regulations', () => {
   test('returns pages, newest first, without the users', async () => {
     const { url, listed } = await start(['reg_3', 'reg_2', 'reg_1'])
-    const { body, text } = await ask(`${url}${path}?limit=2`)
+    const { body, text } = await sendRequest(`${url}${path}?limit=2`)
     expect(body).toEqual({
       v: 1,
       kind: 'regulations',
@@ -155,7 +160,7 @@ describe('GET /v1/regulations', () => {
     })
     expect(text).toContain('"subjects":2')
     expect(text).not.toContain('u_1')
-    expect((await ask(`${url}${path}?before=reg_2`)).body).toMatchObject({
+    expect((await sendRequest(`${url}${path}?before=reg_2`)).body).toMatchObject({
       regulations: [{ id: 'reg_1' }],
       next: null,
     })
@@ -166,21 +171,21 @@ describe('GET /v1/regulations', () => {
 describe('GET /v1/regulations/:id', () => {
   test('shows every field', async () => {
     const { url } = await start(['reg_1'])
-    const { status, body } = await ask(`${url}${path}/reg_1`)
+    const { status, body } = await sendRequest(`${url}${path}/reg_1`)
     const expected = { v: 1, ...regulationRecord(regulationOf('reg_1')) }
     expect({ status, body }).toEqual({ status: 200, body: expected })
   })
 
   test('answers 404 for an unknown id', async () => {
     const { url } = await start()
-    expect(await ask(`${url}${path}/reg_1`)).toMatchObject({
+    expect(await sendRequest(`${url}${path}/reg_1`)).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message: 'There is no such regulation' } },
     })
   })
 })
 
-test.each<[Asked, string, { status: number; headers?: object }]>([
+test.each<[RequestOptions, string, { status: number; headers?: object }]>([
   [{ method: 'HEAD' }, path, { status: 200 }],
   [{ method: 'HEAD' }, `${path}/reg_1`, { status: 200 }],
   [{ method: 'PUT' }, path, { status: 405, headers: { allow: 'GET, HEAD, POST' } }],
@@ -190,8 +195,8 @@ test.each<[Asked, string, { status: number; headers?: object }]>([
   [{ ...post(good), hasToken: false }, path, { status: 401 }],
   [{}, `${path}?limit=501`, { status: 400 }],
   [{}, `${path}?after=reg_1`, { status: 400 }],
-])('the request %j for %s is answered with %j', async (asked, target, expected) => {
+])('the request %j for %s is answered with %j', async (request, target, expected) => {
   const { url, created } = await start(['reg_1'])
-  expect(await ask(url + target, asked)).toMatchObject(expected)
+  expect(await sendRequest(url + target, request)).toMatchObject(expected)
   expect(created).toEqual([])
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { SourcesRecord } from '../../src/admin-api/index.ts'
 import { formatTimestamp } from '../../src/model/index.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'
-import { ask, startAdmin } from './support.ts'
+import { sendRequest, startAdmin } from './support.ts'
 
 const website = {
   id: 'website',
@@ -21,7 +21,7 @@ test("GET /v1/sources reports the outcomes of each source's calls", async () => 
   metrics.calls({ sourceId: 'removed', outcome: 'routed', count: 1 })
   const rejected = { messageId: 'm_1', code: 'no_event', message: 'event is missing' } as const
   metrics.rejected('website', [rejected])
-  const { status, body } = await ask(`${url}/v1/sources`)
+  const { status, body } = await sendRequest(`${url}/v1/sources`)
   expect(status).toBe(200)
   expect(body).toEqual({
     v: 1,
@@ -50,7 +50,7 @@ test('the last 20 rejected calls of a source are kept, shortened', async () => {
     message: 'y'.repeat(100_000),
   }))
   metrics.rejected('website', calls)
-  const { body, text } = await ask(`${url}/v1/sources`)
+  const { body, text } = await sendRequest(`${url}/v1/sources`)
   const [source] = (body as SourcesRecord).sources
   expect(source?.latestRejected).toHaveLength(20)
   expect(source?.latestRejected[0]?.messageId).toMatch(/^999 x/)

@@ -8,10 +8,10 @@ const queues: readonly QueueState[] = [{ destinationId: 'crm', pending: 7, oldes
 function createWatch() {
   const clock = new ManualClock(startMs)
   const { runtime, warnings } = recordingRuntime(clock)
-  const store = { isFirst: true, asked: 0, answer: () => Promise.resolve(queues) }
+  const store = { isFirst: true, queries: 0, answer: () => Promise.resolve(queues) }
   const watch = new StoreFiguresWatch({
     queues: () => {
-      store.asked++
+      store.queries++
       return store.answer()
     },
     isFirst: () => store.isFirst,
@@ -35,7 +35,7 @@ test('a store is measured every five seconds, and the last figures are kept if i
   // While a measurement hangs, no further one starts.
   store.answer = () => new Promise(() => undefined)
   await clock.advance(60_000)
-  expect(store.asked).toBe(4)
+  expect(store.queries).toBe(4)
   expect(watch.latest).toEqual(measured)
 })
 
@@ -43,7 +43,10 @@ test('only the first of the processes that share a store measures it', async () 
   const { clock, store, watch } = createWatch()
   store.isFirst = false
   await watch.start()
-  expect({ asked: store.asked, latest: watch.latest }).toEqual({ asked: 0, latest: undefined })
+  expect({ queries: store.queries, latest: watch.latest }).toEqual({
+    queries: 0,
+    latest: undefined,
+  })
   store.isFirst = true
   await clock.advance(5_000)
   expect(watch.latest).toMatchObject({ queues })
@@ -56,28 +59,28 @@ test('no measurement starts after stop()', async () => {
   await watch.start()
   watch.stop()
   await clock.advance(60_000)
-  expect(store.asked).toBe(1)
+  expect(store.queries).toBe(1)
   expect(clock.nextDueMs()).toBeUndefined()
 })
 
 test('queues are measured with two questions to the store, however many destinations there are', async () => {
-  const asked: string[] = []
+  const queried: string[] = []
   const ids = Array.from({ length: 100 }, (_, index) => `d${index}`)
   const states = await queueStates(
     {
       backlogs: () => {
-        asked.push('backlogs')
+        queried.push('backlogs')
         return Promise.resolve([{ destinationId: 'd7', pending: 3 }])
       },
       nextDue: ({ destinationIds }) => {
-        asked.push(`due times of ${destinationIds.length}`)
+        queried.push(`due times of ${destinationIds.length}`)
         return Promise.resolve([{ destinationId: 'd7', lane: 'first', dueAtMs: startMs }])
       },
     },
     ids,
     startMs,
   )
-  expect(asked).toEqual(['backlogs', 'due times of 100'])
+  expect(queried).toEqual(['backlogs', 'due times of 100'])
   expect(states).toHaveLength(100)
   expect(states[7]).toEqual({ destinationId: 'd7', pending: 3, oldestDueAtMs: startMs })
 })

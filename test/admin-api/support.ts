@@ -27,10 +27,10 @@ export interface AdminSettings {
   readonly limits?: Partial<ConnectionLimits>
 }
 
-const notAsked = () => Promise.reject(new Error('Not expected in this test'))
+const unexpected = () => Promise.reject(new Error('Not expected in this test'))
 /** Audiences and regulations that must not be called. */
-const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove: notAsked }
-const regulations = { list: notAsked, find: notAsked, create: notAsked }
+const audiences = { list: unexpected, members: unexpected, sync: unexpected, remove: unexpected }
+const regulations = { list: unexpected, find: unexpected, create: unexpected }
 
 /** Starts an admin API on its own port, until the test ends. */
 export async function startAdmin(settings: AdminSettings = {}) {
@@ -71,7 +71,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
 }
 
 /** A request to an admin API. */
-export interface Asked {
+export interface RequestOptions {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS' | 'PATCH'
   /** Headers besides the token. */
   readonly headers?: Readonly<Record<string, string>>
@@ -81,8 +81,8 @@ export interface Asked {
 }
 
 /** Sends a request with the token. */
-export async function ask(url: string, asked: Asked = {}) {
-  const { method = 'GET', headers = {}, hasToken = true, body } = asked
+export async function sendRequest(url: string, options: RequestOptions = {}) {
+  const { method = 'GET', headers = {}, hasToken = true, body } = options
   const response = await request(url, {
     method,
     headers: { ...(hasToken ? { authorization: `Bearer ${token}` } : {}), ...headers },

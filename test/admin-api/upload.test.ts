@@ -17,7 +17,7 @@ import {
   type KnownAudiences,
 } from './recorded-audiences.ts'
 import { endOf, head, syncPath, upload } from './streamed-sync.ts'
-import { ask } from './support.ts'
+import { sendRequest } from './support.ts'
 
 const megabyte = 1024 * 1024
 
@@ -107,12 +107,12 @@ describe('a sync over HTTP', () => {
         return { ...synced, kind: 'superseded' }
       },
     })
-    const answer = await ask(url + syncPath, {
+    const answer = await sendRequest(url + syncPath, {
       method: 'POST',
       body: Buffer.alloc(4 * megabyte, 'x'),
     })
     expect(answer.text).toContain('"outcome":"superseded"')
-    expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
   test('accepts an empty list', async () => {
@@ -122,7 +122,7 @@ describe('a sync over HTTP', () => {
       return synced
     }
     const { url } = await startAudiences({ sync })
-    expect(await ask(url + syncPath, { method: 'POST' })).toMatchObject({ status: 200 })
+    expect(await sendRequest(url + syncPath, { method: 'POST' })).toMatchObject({ status: 200 })
     expect(lists).toEqual([''])
   })
 
@@ -171,7 +171,7 @@ describe('a compressed list', () => {
     ['with the older name of gzip', { 'content-encoding': 'X-GZIP' }],
   ])('%s is read', async (_name, headers) => {
     const { url, lines, pieces } = await started()
-    const answer = await ask(url + syncPath, { method: 'POST', body: compressed, headers })
+    const answer = await sendRequest(url + syncPath, { method: 'POST', body: compressed, headers })
     expect(answer).toMatchObject({ status: 200 })
     expect([lines.length, lines.at(-1)]).toEqual([3_000, 3_000])
     // A list that inflates a thousandfold must not cause many records at once.
@@ -181,7 +181,9 @@ describe('a compressed list', () => {
   test.each(['br', 'deflate', 'gzip, gzip', 'zstd'])('in %s is refused', async (encoding) => {
     const { url, pieces } = await started()
     const headers = { 'content-encoding': encoding }
-    expect(await ask(url + syncPath, { method: 'POST', body: compressed, headers })).toMatchObject({
+    expect(
+      await sendRequest(url + syncPath, { method: 'POST', body: compressed, headers }),
+    ).toMatchObject({
       status: 415,
       body: {
         error: {
@@ -292,7 +294,7 @@ describe('an upload that stalls', () => {
       },
       { clock },
     )
-    const answer = ask(url + syncPath, { method: 'POST', body: 'u_1\n' })
+    const answer = sendRequest(url + syncPath, { method: 'POST', body: 'u_1\n' })
     await began.opened
     expect(clock.nextDueMs()).toBeUndefined()
     await clock.advance(100 * uploadIdleMs)

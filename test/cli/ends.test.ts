@@ -66,11 +66,11 @@ describe.each(ends)('%s', (reason, code) => {
     ['regulations', 'list'],
     ['audience', 'show', 'vip'],
   ])('ends %s, which asks a service, without an error', async (...argv) => {
-    const { asked, port } = await silentServer()
+    const { requested, port } = await silentServer()
     const url = `http://127.0.0.1:${port}`
     const command = start([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: 'not-real' } })
     const early = command.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))
-    await Promise.race([asked, early])
+    await Promise.race([requested, early])
     command.stop(reason)
     const ended = await command.ended
     expect(ended.stderr).not.toMatch(/bug|evroute:/)
@@ -83,10 +83,10 @@ test.each([
   ['deliveries', 'discard', '--all'],
   ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY'],
 ])('%s %s does not wait for a silent service, and says what is unknown', async (...argv) => {
-  const { asked, port } = await silentServer()
+  const { requested, port } = await silentServer()
   const url = `http://127.0.0.1:${port}`
   const command = start([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: 'not-real' } })
-  await asked
+  await requested
   command.stop('SIGINT')
   const { code, stderr } = await command.ended
   expect(stderr).toContain('it may have done what was asked')

@@ -61,10 +61,10 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       const stays = memberWith({ anonymousId: 'x' })
       const sync = await tested.beginSync()
       expect(await sync.take(stays)).toEqual(['unchanged'])
-      const left = await sync.finish(4)
-      expect(new Set(left.map(userOf)).size).toBe(left.length)
-      const gone = lookalikes.map(({ identity }) => userOf(identity))
-      const expected = new Set(gone.filter((user) => user !== userOf(stays.identity)))
+      const released = await sync.finish(4)
+      expect(new Set(released.map(userOf)).size).toBe(released.length)
+      const users = lookalikes.map(({ identity }) => userOf(identity))
+      const expected = new Set(users.filter((user) => user !== userOf(stays.identity)))
       const calls = await tested.calls()
       expect(calls.map(({ identity }) => userOf(identity)).toSorted()).toEqual(
         [...expected].toSorted(),
@@ -104,9 +104,9 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
         await tested.sync(emails)
         await tested.calls()
         const sync = await tested.beginSync()
-        const left = await sync.finish(rowsMax)
-        expect(left).toHaveLength(1)
-        expect(await tested.calls()).toEqual([{ identity: left[0], value: null }])
+        const released = await sync.finish(rowsMax)
+        expect(released).toHaveLength(1)
+        expect(await tested.calls()).toEqual([{ identity: released[0], value: null }])
         expect(await tested.members()).toEqual([])
       },
     )

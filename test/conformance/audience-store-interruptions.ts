@@ -40,12 +40,12 @@ function stops(tested: AudiencesUnderTest): void {
     const part = await stopped.release({ rowsMax: 2 })
     expect(part).toMatchObject({ kind: 'released' })
     expect(await tested.audience()).toMatchObject({ syncedAtMs: nowMs })
-    const gone = await tested.calls()
+    const removals = await tested.calls()
 
     const next = await tested.beginSync({ atMs: nowMs + 9 })
     await next.take(list[0]!)
     await next.finish(1)
-    const calls = [...gone, ...(await tested.calls())]
+    const calls = [...removals, ...(await tested.calls())]
     expect(calls).toHaveLength(3)
     expect(calls).toEqual(expect.arrayContaining([leaver('b'), leaver('c'), leaver('d')]))
     expect(await tested.members()).toEqual([list[0]])

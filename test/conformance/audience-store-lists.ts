@@ -26,11 +26,11 @@ function findsDifferences(tested: AudiencesUnderTest): void {
     await tested.calls()
     const sync = await tested.beginSync()
     expect(await sync.take(member('d'), member('b'))).toEqual(['entered', 'unchanged'])
-    const left = await sync.finish()
-    expect(left.map(({ userId }) => userId).toSorted()).toEqual(['a', 'c'])
+    const released = await sync.finish()
+    expect(released.map(({ userId }) => userId).toSorted()).toEqual(['a', 'c'])
     const [first, ...others] = await tested.calls()
     expect(first).toEqual(member('d'))
-    expect(others).toEqual(left.map((gone) => ({ identity: gone, value: null })))
+    expect(others).toEqual(released.map((identity) => ({ identity, value: null })))
     expect(await tested.members()).toEqual([member('b'), member('d')])
     expect(await tested.audience()).toMatchObject({ members: 2 })
   })
@@ -164,8 +164,8 @@ function handlesRepetitions(tested: AudiencesUnderTest): void {
       sync.release({ rowsMax: 1 }),
       sync.release({ rowsMax: 1 }),
     ])
-    const left = parts.flatMap((part) => (part.kind === 'released' ? part.left : []))
-    expect(left).toEqual([identity({ userId: 'a' })])
+    const released = parts.flatMap((part) => (part.kind === 'released' ? part.left : []))
+    expect(released).toEqual([identity({ userId: 'a' })])
     expect(await tested.calls()).toEqual([leaver('a')])
   })
 }

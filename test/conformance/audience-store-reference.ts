@@ -150,8 +150,8 @@ async function carryOut(
     calls += released.left.length
     after = released.next
     if (after !== null) continue
-    const left = await tested.members(key, rowsMax)
-    expect(left.map(({ identity }) => JSON.stringify(identity)).toSorted()).toEqual(
+    const remaining = await tested.members(key, rowsMax)
+    expect(remaining.map(({ identity }) => JSON.stringify(identity)).toSorted()).toEqual(
       [...listed].toSorted(),
     )
     break

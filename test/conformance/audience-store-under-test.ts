@@ -103,17 +103,17 @@ export class SyncUnderTest {
 
   /** Removes all members that were not listed, which completes the sync. Returns the removed ones. */
   async finish(rowsMax = 100): Promise<readonly MemberIdentity[]> {
-    const left: MemberIdentity[] = []
+    const released: MemberIdentity[] = []
     let after: MemberIdentity | null = null
     let parts = 0
     do {
       if (++parts > partsMax) throw new Error('the sync never ends')
       const part = await this.release({ rowsMax, after })
       if (part.kind !== 'released') throw new Error('the sync is over')
-      left.push(...part.left)
+      released.push(...part.left)
       after = part.next
     } while (after !== null)
-    return left
+    return released
   }
 
   #make<Result extends TakeResult | ReleaseResult>(

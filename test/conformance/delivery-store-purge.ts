@@ -70,7 +70,7 @@ function purges(tested: StoreUnderTest): void {
     ['failed or expired', { failedBeforeMs: nowMs + 1 }, ['m_6', 'm_5', 'm_4', 'm_1']],
   ] as const)(
     'deletes deliveries that were %s before a given time',
-    async (_name, moment, left) => {
+    async (_name, moment, remaining) => {
       const leased = await settleEach(tested, [
         ['delivered', nowMs],
         ['failed', nowMs],
@@ -83,11 +83,11 @@ function purges(tested: StoreUnderTest): void {
       const result = await tested.purge(moment)
       expect(result.rows).toBeGreaterThan(0)
       expect(result.expired).toEqual([])
-      expect(messageIds(await tested.list())).toEqual(left)
+      expect(messageIds(await tested.list())).toEqual(remaining)
       for (const delivery of leased) {
         const story = await tested.store.story(delivery)
         expect(story?.requests.length).toBe(
-          left.some((id) => id === delivery.messageId) ? 1 : undefined,
+          remaining.some((id) => id === delivery.messageId) ? 1 : undefined,
         )
       }
       expect(await tested.store.ledger()).toEqual(before)
@@ -196,8 +196,8 @@ function expires(tested: StoreUnderTest): void {
       expect(delivery).toMatchObject({ reason: 'window_over', settledAtMs: nowMs, attempts: 1 })
     }
     const dueByMs = nowMs + dayMs
-    const left = messageIds(await tested.claim('crm', { lane: 'retry', dueByMs }))
-    expect(left).toEqual([`until_${nowMs}`])
+    const remaining = messageIds(await tested.claim('crm', { lane: 'retry', dueByMs }))
+    expect(remaining).toEqual([`until_${nowMs}`])
     expect(await tested.claim('mail', { lane: 'retry', dueByMs })).toEqual([])
     expect(await tested.nextDue('mail')).toEqual([])
     expect(await tested.store.ledger()).toMatchObject({ pending: 3, expired: 2 })

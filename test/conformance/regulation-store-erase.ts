@@ -160,9 +160,9 @@ function fields(tested: RegulationsUnderTest): void {
       await tested.add(oddIds.map((id) => eventAbout(id, { sourceId, to: [sourceId] })))
       const id = await tested.create('DELETE_INTERNAL', [userId], { sourceIds: [sourceId] })
       expect(await tested.erase(id)).toBe('nothing')
-      const left = await tested.list({ destinationId: sourceId })
+      const remaining = await tested.list({ destinationId: sourceId })
       const expected = oddIds.map((one) => (one === userId ? null : one))
-      expect(left.map((delivery) => delivery.userId).toReversed()).toEqual(expected)
+      expect(remaining.map((delivery) => delivery.userId).toReversed()).toEqual(expected)
       expect((await tested.regulation(id)).erased.pending).toBe(1)
     }
   })
@@ -184,8 +184,8 @@ function isLimited(tested: RegulationsUnderTest): void {
     await tested.add(sourceIds.map((sourceId) => eventAbout('u_1', { sourceId })))
     const id = await tested.create('DELETE_INTERNAL', ['u_1'], { sourceIds: ['website', 'shop'] })
     expect(await tested.erase(id)).toBe('nothing')
-    const left = (await tested.stories()).filter(({ userId }) => userId !== null)
-    expect(left.map(({ sourceId }) => sourceId)).toEqual(['app', 'website2'])
+    const remaining = (await tested.stories()).filter(({ userId }) => userId !== null)
+    expect(remaining.map(({ sourceId }) => sourceId)).toEqual(['app', 'website2'])
     expect((await tested.regulation(id)).erased.pending).toBe(4)
   })
 
@@ -277,8 +277,10 @@ function members(tested: RegulationsUnderTest): void {
       ['new', 4],
       ['vip', 2],
     ])
-    const left = await tested.all.audiences.members({ key: 'vip', limit: 10, after: null })
-    expect(left.map(({ identity }) => identity.userId).toSorted()).toEqual(['u_2', null].toSorted())
+    const remaining = await tested.all.audiences.members({ key: 'vip', limit: 10, after: null })
+    expect(remaining.map(({ identity }) => identity.userId).toSorted()).toEqual(
+      ['u_2', null].toSorted(),
+    )
     expect(await tested.store.ledger()).toEqual(before)
   })
 }

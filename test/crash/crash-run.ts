@@ -153,8 +153,8 @@ class CrashRun {
     const { killEvents } = this.#options
     const event = killEvents[process]
     if (event === undefined) return undefined
-    const left = { messages: this.#messageIds.length, kills: killEvents.length - process }
-    return drawKillMoment(event, left, this.#killRandom)
+    const remaining = { messages: this.#messageIds.length, kills: killEvents.length - process }
+    return drawKillMoment(event, remaining, this.#killRandom)
   }
 
   /** Audits the store from this process, which took no part in the deliveries. */

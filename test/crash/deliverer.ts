@@ -13,13 +13,13 @@ import { EarlyAnswers, withoutReturn } from './faults.ts'
 const [url = '', path = '', fault] = process.argv.slice(2)
 const sourceId = 'website'
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-say('loaded')
+print('loaded')
 const opened = await openStore(`sqlite:${path}`, { ownThread: true })
-say('opened')
+print('opened')
 const store = fault === 'leases-never-returned' ? withoutReturn(opened, `${path}-held`) : opened
 const endpoints = [{ url }]
 const destination = checkDestination({ id: 'crm', sourceIds: [sourceId], endpoints, concurrency })
@@ -27,7 +27,7 @@ const sender = new WebhookSender({ destination })
 const runtime = createRuntime({
   observer: {
     ...silentObserver,
-    settled: ({ messageId, state }) => say(`settled ${messageId} ${state}`),
+    settled: ({ messageId, state }) => print(`settled ${messageId} ${state}`),
   },
 })
 const targets = [{ destination, sender, retryPolicy }]
@@ -43,14 +43,14 @@ async function accept(line: string): Promise<void> {
   const calls = [JSON.parse(line) as unknown]
   for (const result of await intake.accept({ sourceId, calls })) {
     if (result.kind === 'rejected') throw new Error(`The call was rejected: ${line}`)
-    say(`acknowledged ${result.event.messageId} ${result.outcome}`)
+    print(`acknowledged ${result.event.messageId} ${result.outcome}`)
   }
 }
 
 async function finish(): Promise<void> {
   await early.flush()
   await dispatcher.idle()
-  say('idle')
+  print('idle')
 }
 
 async function close(): Promise<void> {
@@ -61,7 +61,7 @@ async function close(): Promise<void> {
 
 // Deliver what the previous process left behind.
 dispatcher.wake()
-say('ready')
+print('ready')
 createInterface({ input: process.stdin })
   .on('line', (line) => void (line === 'finish' ? finish() : accept(line)))
   .on('close', () => void close())

@@ -30,9 +30,12 @@ export function randomKillEvents(kills: number, random: () => number): readonly 
  */
 export function drawKillMoment(
   event: DelivererEvent,
-  left: { readonly messages: number; readonly kills: number },
+  remaining: { readonly messages: number; readonly kills: number },
   random: () => number,
 ): KillMoment {
   if (event === 'loaded' || event === 'opened') return { event, count: 1 }
-  return { event, count: 1 + Math.floor((random() * 1.5 * left.messages) / (left.kills + 1)) }
+  return {
+    event,
+    count: 1 + Math.floor((random() * 1.5 * remaining.messages) / (remaining.kills + 1)),
+  }
 }

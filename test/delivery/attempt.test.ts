@@ -96,19 +96,19 @@ async function round(
 describe('a round', () => {
   test('sends to all endpoints at once', async () => {
     const { opened, open } = gate()
-    const asked: string[] = []
+    const requested: string[] = []
     const { ended } = start(3, async (endpoint) => {
-      asked.push(endpoint.url)
+      requested.push(endpoint.url)
       await opened
       return answered(200)
     })
-    expect(asked).toEqual(urlsOf(3))
+    expect(requested).toEqual(urlsOf(3))
     open()
     await ended
   })
 
   test('sends only to the endpoints of the given gates', async () => {
-    const asked: string[] = []
+    const requested: string[] = []
     const destination = destinationOf(3)
     const settlements: Settlement[] = []
     await attempt(leased(), {
@@ -116,7 +116,7 @@ describe('a round', () => {
       destination,
       gates: gatesTo(destination.endpoints.slice(1, 2)),
       post: ({ endpoint }) => {
-        asked.push(endpoint.url)
+        requested.push(endpoint.url)
         return Promise.resolve(answered(404))
       },
       policy: defaultRetryPolicy,
@@ -127,7 +127,7 @@ describe('a round', () => {
     expect(settlements).toMatchObject([
       { kind: 'retry', progress: { holds: [{ url: urlOf('b'), untilMs: null }] } },
     ])
-    expect(asked).toEqual([urlOf('b')])
+    expect(requested).toEqual([urlOf('b')])
   })
 
   test.each([

@@ -40,7 +40,7 @@ function begin(queue: DestinationQueue, nowMs = startMs) {
   }))
   return {
     delivery: start.delivery,
-    asked: start.gates.map(({ endpoint }) => endpoint.url),
+    urls: start.gates.map(({ endpoint }) => endpoint.url),
     end: (...statuses: readonly number[]): void => {
       requests.forEach(({ gate, request }, index) =>
         gate.end(request, answered(statuses[index] ?? 200), nowMs),
@@ -72,7 +72,7 @@ function lanesAtOnce(queue: DestinationQueue): Partial<Record<Lane, number>> {
 
 /** Opens the breaker of an endpoint, by its index. */
 function open(queue: DestinationQueue, endpoint = 0): void {
-  for (let asked = 0; asked < consecutiveFailures; asked++) {
+  for (let attempt = 0; attempt < consecutiveFailures; attempt++) {
     fill(queue, 'first')
     const { end } = begin(queue)
     const statuses = queue.destination.endpoints.map((_, index) => (index === endpoint ? 503 : 404))
@@ -220,9 +220,9 @@ describe('a destination whose endpoints are all blocked', () => {
     open(queue, 0)
     expect(queue.parkedUntilMs(startMs, 'first')).toBeUndefined()
     // From now on only the second endpoint gets requests.
-    for (let asked = 0; asked < consecutiveFailures; asked++) {
+    for (let attempt = 0; attempt < consecutiveFailures; attempt++) {
       fill(queue, 'first')
-      const { end, asked: urls } = begin(queue, startMs + 1)
+      const { end, urls } = begin(queue, startMs + 1)
       expect(urls).toEqual([urlOf('b')])
       end(503)
     }
@@ -231,7 +231,7 @@ describe('a destination whose endpoints are all blocked', () => {
     expect(queue.parkedUntilMs(startMs + 1, 'first')).toBe(startMs + openMs)
     expect(queue.next(startMs + 1)).toBeUndefined()
     expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
-    expect(begin(queue, startMs + openMs).asked).toEqual([urlOf('a')])
+    expect(begin(queue, startMs + openMs).urls).toEqual([urlOf('a')])
     // During the probe nothing else starts, and nothing has to be returned.
     expect(queue.next(startMs + openMs)).toBeUndefined()
     expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
@@ -262,8 +262,8 @@ describe('endpoints that are held', () => {
     const queue = queueOf(10, 2)
     const delivery = leased({ lane: 'retry', holds: [b] })
     queue.take('retry', [delivery, delivery], 0)
-    expect(begin(queue).asked).toEqual([urlOf('a')])
-    expect(begin(queue, startMs + 60_000).asked).toEqual([urlOf('a'), urlOf('b')])
+    expect(begin(queue).urls).toEqual([urlOf('a')])
+    expect(begin(queue, startMs + 60_000).urls).toEqual([urlOf('a'), urlOf('b')])
   })
 
   test('return a delivery if no other endpoint is available yet', () => {
@@ -319,7 +319,7 @@ describe('a delivery whose only remaining endpoint has an open breaker', () => {
     const delivery = leased({ lane: 'retry', holds })
     queue.take('retry', [delivery, delivery], 0)
     const probeAtMs = startMs + openMs
-    expect(begin(queue, probeAtMs).asked).toEqual([urlOf('a')])
+    expect(begin(queue, probeAtMs).urls).toEqual([urlOf('a')])
     expect(queue.next(probeAtMs)).toBeUndefined()
   })
 })
@@ -341,11 +341,11 @@ test('a delivery that must wait for a probe does not block later ones to other e
   open(queue, 0)
   const probeAtMs = startMs + openMs
   queue.take('first', [leased({ id: 1 })], 0)
-  expect(begin(queue, probeAtMs).asked).toEqual([urlOf('a'), urlOf('b')])
+  expect(begin(queue, probeAtMs).urls).toEqual([urlOf('a'), urlOf('b')])
   const onlyA = leased({ id: 2, lane: 'retry', holds: [{ url: urlOf('b'), untilMs: null }] })
   const both = leased({ id: 3, lane: 'retry' })
   queue.take('retry', [onlyA, both], 0)
-  expect(begin(queue, probeAtMs)).toMatchObject({ delivery: { id: 3 }, asked: [urlOf('b')] })
+  expect(begin(queue, probeAtMs)).toMatchObject({ delivery: { id: 3 }, urls: [urlOf('b')] })
   expect(queue.next(probeAtMs)).toBeUndefined()
 })
 
@@ -358,7 +358,7 @@ test('a round waits for a healthy endpoint that is busy, and does not start with
   queue.end(delivery)
   expect(queue.next(startMs)).toBeUndefined()
   b!.gate.end(b!.request, answered(200), startMs)
-  expect(begin(queue).asked).toEqual([urlOf('a'), urlOf('b')])
+  expect(begin(queue).urls).toEqual([urlOf('a'), urlOf('b')])
 })
 
 describe('deliveries that pass others', () => {

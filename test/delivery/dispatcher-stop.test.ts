@@ -184,8 +184,8 @@ describe('Retry-After of one endpoint', () => {
     const { dispatcher, requests } = dispatching([pair(sender)], clock)
     await dispatcher.add(eventsTo('crm', 1))
     await clock.advance(100_000)
-    const asked = requests.map(({ url, atMs }) => [url, atMs - startMs])
-    expect(asked).toEqual([
+    const requested = requests.map(({ url, atMs }) => [url, atMs - startMs])
+    expect(requested).toEqual([
       [urlOf('a'), 0],
       [urlOf('b'), 0],
       [urlOf('b'), 10_000],

@@ -31,7 +31,7 @@ describe('a query of all destinations', () => {
     const { queries, clock, queried } = queriesOf(1_000)
     queries.queryAll()
     for (let nowMs = 0; nowMs < 790; nowMs += 10) {
-      await queries.ask()
+      await queries.query()
       clock.jump(10)
     }
     expect(queried).toHaveLength(4)
@@ -43,7 +43,7 @@ describe('a query of all destinations', () => {
     const { queries, queried } = queriesOf(600, 0)
     for (let question = 0; question < 12; question++) {
       queries.queryAll()
-      await queries.ask()
+      await queries.query()
     }
     const counts = new Map<string, number>()
     for (const id of queried.flat()) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -54,11 +54,11 @@ describe('a query of all destinations', () => {
   test('does not delay queries that are needed', async () => {
     const { queries, times, queried } = queriesOf(300)
     queries.queryAll()
-    await queries.ask()
+    await queries.query()
     times.forget('d7', 'retry')
-    expect(await queries.ask()).toBe(true)
+    expect(await queries.query()).toBe(true)
     expect(queried.at(-1)).toEqual(['d7'])
-    expect(await queries.ask()).toBe(false)
+    expect(await queries.query()).toBe(false)
     expect(queries.nextAtMs).toBe(startMs + 20 + 180)
   })
 
@@ -67,10 +67,10 @@ describe('a query of all destinations', () => {
     async (byMs) => {
       const { queries, clock } = queriesOf(600, Math.max(byMs, 0))
       queries.queryAll()
-      await queries.ask()
+      await queries.query()
       if (byMs < 0) clock.jump(byMs)
       else clock.jump(60_000)
-      expect(await queries.ask()).toBe(true)
+      expect(await queries.query()).toBe(true)
     },
   )
 })

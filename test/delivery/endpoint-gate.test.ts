@@ -17,7 +17,7 @@ function gateOf(concurrency = 10): EndpointGate {
 
 /** Makes requests, one after the other, with the same outcome. */
 function ask(gate: EndpointGate, outcome: RequestOutcome, count = consecutiveFailures): void {
-  for (let asked = 0; asked < count; asked++) {
+  for (let attempt = 0; attempt < count; attempt++) {
     gate.end(gate.begin(startMs, 'first'), outcome, startMs)
   }
 }
@@ -238,7 +238,7 @@ describe('an endpoint that answers 429', () => {
   test('never opens its breaker', () => {
     const gate = gateOf()
     let nowMs = startMs
-    for (let asked = 0; asked < 5 * consecutiveFailures; asked++) {
+    for (let attempt = 0; attempt < 5 * consecutiveFailures; attempt++) {
       expect(gate.end(gate.begin(nowMs, 'first'), answered(429), nowMs)).toBeUndefined()
       nowMs = gate.parkedUntilMs(nowMs, 'first')!
     }

@@ -365,9 +365,10 @@ test('a retry is always within the window, and has an endpoint that is not held 
       expect(expiresAtMs).toBe(firstAttemptAtMs + windowMs)
       expect(urls.some((url) => !isHeld(url, progress.holds, dueAtMs))).toBe(true)
       for (const [index, one] of ends.entries()) {
-        const asked = !isHeld(urls[index]!, progress.holds, dueAtMs)
-        if (one === 'final') expect(asked).toBe(false)
-        if (typeof one === 'number') expect(asked).toBe(startMs + Math.min(one, hourMs) <= dueAtMs)
+        const isRequested = !isHeld(urls[index]!, progress.holds, dueAtMs)
+        if (one === 'final') expect(isRequested).toBe(false)
+        if (typeof one === 'number')
+          expect(isRequested).toBe(startMs + Math.min(one, hourMs) <= dueAtMs)
       }
     },
   )

@@ -7,9 +7,9 @@ const dueSoon = { destinationId: 'crm', lane: 'retry', dueAtMs: startMs } as con
 
 /** Asks for all unknown due times, and learns the answer. */
 function answer(times: WaitingTimes, dueTimes: readonly DueTime[]): void {
-  const asked = [...times.toAsk]
-  times.ask(asked)
-  times.learn(asked, dueTimes)
+  const queried = [...times.toAsk]
+  times.ask(queried)
+  times.learn(queried, dueTimes)
 }
 
 /** Makes times of one destination. The store has answered that only a retry waits. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { ask, startAdmin } from '../admin-api/support.ts'
+import { sendRequest, startAdmin } from '../admin-api/support.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'
 import { fixture } from '../support/fixtures.ts'
 
@@ -95,7 +95,7 @@ async function everySeries(): Promise<Series> {
   const request = { ...endpoint, ...message, deliveryId: 1, lane: 'first', attempt: 1 } as const
   const answered = { atMs: nowMs, status: 503, error: 'status_503', durationMs: 1, excerpt: '' }
   metrics.request({ ...request, ...answered, outcome: 'retry' })
-  return seriesIn((await ask(`${url}/metrics`)).text)
+  return seriesIn((await sendRequest(`${url}/metrics`)).text)
 }
 
 describe('the expressions of the alerts and of the dashboard', () => {

@@ -196,10 +196,10 @@ test.skipIf(process.platform === 'win32')('Ctrl-C ends a command that reads a pi
 test('Ctrl-C ends every command that waits for an answer', async () => {
   const { folder } = await prepare()
   const ends = asking.map(async (argv) => {
-    const { asked, port } = await silentServer()
+    const { requested, port } = await silentServer()
     const env = { EVROUTE_ADMIN_TOKEN: 'not-a-real-token' }
     const command = startIn(folder, filled(argv, { URL: `http://127.0.0.1:${port}` }), { env })
-    await Promise.race([asked, command.ended])
+    await Promise.race([requested, command.ended])
     command.signal('SIGINT')
     return endOf(command, argv)
   })

@@ -146,13 +146,13 @@ describe('a name', () => {
   })
 
   test('is looked up as written, including a final dot', async () => {
-    const asked: string[] = []
+    const queried: string[] = []
     const resolveName: ResolveName = (name) => {
-      asked.push(name)
+      queried.push(name)
       return to('10.0.0.5')(name)
     }
     await resolved('hooks.example.com.', { resolveName, allow: ['hooks.example.com'] })
-    expect(asked).toEqual(['hooks.example.com.'])
+    expect(queried).toEqual(['hooks.example.com.'])
   })
 
   test('that does not resolve is not refused by the guard', async () => {

@@ -98,14 +98,14 @@ describe('the search list', () => {
     const names = { 'hooks.b.example': ['192.0.2.7'], hooks: ['192.0.2.8'] }
     const { find, server } = await sourceWith({ names, resolverFile })
     expect(await find('hooks')).toEqual(['192.0.2.7'])
-    expect(server.asked).toEqual(['hooks.a.example', 'hooks.b.example'])
+    expect(server.queriedNames).toEqual(['hooks.a.example', 'hooks.b.example'])
   })
 
   test('is tried after a name with a dot, and never for a name with a final dot', async () => {
     const names = { 'hooks.crm.a.example': ['192.0.2.7'] }
     const { find, server } = await sourceWith({ names, resolverFile })
     expect(await find('hooks.crm')).toEqual(['192.0.2.7'])
-    expect(server.asked).toEqual(['hooks.crm', 'hooks.crm.a.example'])
+    expect(server.queriedNames).toEqual(['hooks.crm', 'hooks.crm.a.example'])
     await expect(find('hooks.crm.')).rejects.toMatchObject({ code: 'ENOTFOUND' })
   })
 })
@@ -119,7 +119,7 @@ describe('the hosts file', () => {
     })
     expect(await find('hooks.example')).toEqual(['10.0.0.5'])
     expect(await find('hooks.example.')).toEqual(['10.0.0.5'])
-    expect(server.asked).toEqual([])
+    expect(server.queriedNames).toEqual([])
     await writeFile(hostsPath, '10.0.0.55 hooks.example\n')
     expect(await find('hooks.example')).toEqual(['10.0.0.55'])
     await writeFile(hostsPath, '')
@@ -131,7 +131,7 @@ describe('the hosts file', () => {
     for (const name of ['localhost', 'crm.localhost', 'localhost.']) {
       expect((await find(name))[0]).toBe('127.0.0.1')
     }
-    expect(server.asked).toEqual([])
+    expect(server.queriedNames).toEqual([])
   })
 
   test('may be missing', async () => {
@@ -162,9 +162,9 @@ describe('the system resolver', () => {
 
   test('is asked for at most two names at a time', async () => {
     const { opened, open } = gate()
-    const asked: string[] = []
+    const queried: string[] = []
     const systemLookup = async (name: string) => {
-      asked.push(name)
+      queried.push(name)
       await opened
       return addressesOf('192.0.2.9')
     }
@@ -173,15 +173,15 @@ describe('the system resolver', () => {
     const stuck = ['a.local', 'b.local', 'c.local'].map((name) =>
       find(name, controller.signal).catch((error: unknown) => error),
     )
-    await expect.poll(() => asked.length).toBe(2)
+    await expect.poll(() => queried.length).toBe(2)
     controller.abort()
     for (const error of await Promise.all(stuck)) expect(error).toMatchObject({ code: 'EAI_AGAIN' })
     const next = find('d.local')
-    expect(asked).toHaveLength(2)
+    expect(queried).toHaveLength(2)
     open()
     expect(await next).toEqual(['192.0.2.9'])
-    expect(asked.at(-1)).toBe('d.local')
-    expect(asked).toHaveLength(3)
+    expect(queried.at(-1)).toBe('d.local')
+    expect(queried).toHaveLength(3)
   })
 })
 

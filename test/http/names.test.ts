@@ -18,10 +18,10 @@ const to = (address: string, ttlMs = 10_000): NameAnswer => ({
 /** Names whose source gives these responses in turn, and repeats the last one. */
 function namesFrom(...answers: readonly Answer[]) {
   const clock = new ManualClock(startMs)
-  const asked: string[] = []
+  const queried: string[] = []
   const find = (name: string, signal: AbortSignal): Promise<NameAnswer> => {
-    const answer = answers[Math.min(asked.length, answers.length - 1)] ?? 'never'
-    asked.push(name)
+    const answer = answers[Math.min(queried.length, answers.length - 1)] ?? 'never'
+    queried.push(name)
     if (answer instanceof Error) return Promise.reject(answer)
     if (answer !== 'never') return Promise.resolve(answer)
     return new Promise((_, reject) =>
@@ -34,7 +34,7 @@ function namesFrom(...answers: readonly Answer[]) {
       (addresses) => addresses.map(({ address }) => address).join(),
       (error: unknown) => (error as { readonly code: string }).code,
     )
-  return { resolve, clock, asked }
+  return { resolve, clock, queried }
 }
 
 describe('a name is looked up', () => {
@@ -54,13 +54,13 @@ describe('a name is looked up', () => {
   })
 
   test('again when its response has expired', async () => {
-    const { resolve, clock, asked } = namesFrom(to('192.0.2.1', 10_000), to('192.0.2.2'))
+    const { resolve, clock, queried } = namesFrom(to('192.0.2.1', 10_000), to('192.0.2.2'))
     expect([await resolve(), await resolve()]).toEqual(['192.0.2.1', '192.0.2.1'])
     await clock.advance(9_999)
     expect(await resolve()).toBe('192.0.2.1')
     await clock.advance(1)
     expect(await resolve()).toBe('192.0.2.2')
-    expect(asked).toHaveLength(2)
+    expect(queried).toHaveLength(2)
   })
 
   test.each([
@@ -88,25 +88,25 @@ describe('a name is looked up', () => {
   })
 
   test('again when the clock is set back', async () => {
-    const { asked, ...first } = namesFrom(to('192.0.2.1'))
+    const { queried, ...first } = namesFrom(to('192.0.2.1'))
     await first.resolve()
     const clockBack = first.clock as unknown as { nowMs(): number }
     clockBack.nowMs = () => startMs - 3_600_000
     await first.resolve()
-    expect(asked).toHaveLength(2)
+    expect(queried).toHaveLength(2)
   })
 })
 
 describe('a name without a response', () => {
   test('fails after 4 s', async () => {
-    const { resolve, clock, asked } = namesFrom('never')
+    const { resolve, clock, queried } = namesFrom('never')
     let result = ''
     void resolve().then((code) => (result = code))
     await clock.advance(3_999)
     expect(result).toBe('')
     await clock.advance(1)
     expect(result).toBe('EAI_AGAIN')
-    expect(asked).toHaveLength(1)
+    expect(queried).toHaveLength(1)
   })
 
   test('keeps its previous addresses for an hour, and waits a second for new ones', async () => {

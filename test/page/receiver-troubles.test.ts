@@ -87,9 +87,9 @@ test('the list stays until the requests that match a new filter arrive', async (
     await answer.opened
     await route.continue()
   })
-  const asked = page.waitForRequest(/stream\?.*match/)
+  const requested = page.waitForRequest(/stream\?.*match/)
   await page.getByRole('searchbox', { name: 'Filter' }).fill('type:page')
-  await asked
+  await requested
   expect(await rows.count()).toBe(2)
   expect(await page.getByText('No request matches').count()).toBe(0)
   answer.open()
@@ -149,10 +149,10 @@ test('answers that are slower than the webhooks are shown', async () => {
     await route.continue()
   })
   await page.getByRole('button', { name: 'Next answer' }).click()
-  const asked = page.waitForRequest('**/plan')
+  const requested = page.waitForRequest('**/plan')
   await send(paid)
   await page.getByText('1 request').waitFor()
-  await asked
+  await requested
   first.open()
   await page.getByText('503,200 (1 given)').waitFor()
   second.open()

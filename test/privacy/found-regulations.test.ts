@@ -105,7 +105,7 @@ function makeWatch() {
   const clock = new ManualClock(nowMs)
   const { runtime, warnings } = recordingRuntime(clock)
   const registered: (readonly KeptArchive[])[] = []
-  const asked: (readonly string[])[] = []
+  const requests: (readonly string[])[] = []
   const found: (readonly UnfinishedRegulation[])[] = []
   const given = {
     archives: [{ id: 'a_1', name: '/archive' }],
@@ -116,7 +116,7 @@ function makeWatch() {
     shared: {
       register: ({ archives }) => Promise.resolve(void registered.push(archives)),
       unfinished: ({ archiveIds }) => {
-        asked.push(archiveIds)
+        requests.push(archiveIds)
         return given.failure === undefined ? Promise.resolve(answer) : Promise.reject(given.failure)
       },
       release: () => Promise.resolve(false),
@@ -126,12 +126,12 @@ function makeWatch() {
     runtime,
   })
   onTestFinished(() => watch.close())
-  return { watch, clock, warnings, registered, asked, found, given, answer }
+  return { watch, clock, warnings, registered, requests, found, given, answer }
 }
 
 describe('a watch', () => {
   test('looks for regulations every few seconds, and registers archives at first and when they change', async () => {
-    const { watch, clock, registered, asked, found, given, answer } = makeWatch()
+    const { watch, clock, registered, requests, found, given, answer } = makeWatch()
     const first = given.archives
     await watch.register()
     watch.start()
@@ -142,7 +142,7 @@ describe('a watch', () => {
     given.archives = [...first, { id: 'a_2', name: '/other' }]
     await clock.advance(watchEveryMs)
     expect(registered).toEqual([first, given.archives])
-    expect(asked.at(-1)).toEqual(['a_1', 'a_2'])
+    expect(requests.at(-1)).toEqual(['a_1', 'a_2'])
   })
 
   test('says once that the store does not answer, and continues', async () => {

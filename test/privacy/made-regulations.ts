@@ -37,9 +37,9 @@ export function makeRegulations(
     store,
     erasesStore: given.erasesStore ?? true,
     configuration: () => ({ sources: [{ id: 'website' }], destinations: [crm] }),
-    eraseArchives: (asked) => {
-      archiveRequests.push(asked)
-      return given.eraseArchives?.(asked) ?? Promise.resolve(nothingArchived)
+    eraseArchives: (request) => {
+      archiveRequests.push(request)
+      return given.eraseArchives?.(request) ?? Promise.resolve(nothingArchived)
     },
     endReplays: () => given.endReplays?.() ?? Promise.resolve(),
     wake: () => wakes++,

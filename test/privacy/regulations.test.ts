@@ -76,11 +76,11 @@ describe('A regulation', () => {
     ['SUPPRESS_WITH_DELETE', 1, 1],
   ] as const)(
     'of type %s erases archives %i times, and wakes delivery %i times',
-    async (type, asked, woken) => {
+    async (type, requests, woken) => {
       const { regulations, create, archiveRequests, wakes, infos } = makeRegulations()
       await create({ type, sourceIds: ['website'] })
       await regulations.idle()
-      expect([archiveRequests.length, wakes()]).toEqual([asked, woken])
+      expect([archiveRequests.length, wakes()]).toEqual([requests, woken])
       expect(infos).toMatchObject([{ sources: 1 }, { status: 'FINISHED' }])
     },
   )
@@ -107,9 +107,9 @@ describe('A regulation', () => {
     const looks = () => store.erased.length
     const find = store.find.bind(store)
     let finds = 0
-    store.find = (asked) => {
+    store.find = (request) => {
       finds++
-      return find(asked)
+      return find(request)
     }
     await clock.advance(999)
     expect(looks()).toBe(1)
@@ -205,9 +205,9 @@ describe('Regulations that were not finished', () => {
     const { regulations, archiveRequests } = makeRegulations({ store })
     await regulations.start()
     await regulations.idle()
-    const left = ids.filter((id) => id !== 'reg_3')
+    const remaining = ids.filter((id) => id !== 'reg_3')
     const finished = store.steps.filter((step) => step.startsWith('finish'))
-    expect(finished).toEqual(left.map((id) => `finish ${id}`))
+    expect(finished).toEqual(remaining.map((id) => `finish ${id}`))
     expect(archiveRequests).toHaveLength(43)
   })
 
@@ -297,9 +297,9 @@ describe('Closing regulations', () => {
     const { opened, open } = gate()
     const { regulations, store, create, clock } = makeRegulations()
     const erase = store.erase.bind(store)
-    store.erase = async (asked) => {
+    store.erase = async (request) => {
       await opened
-      return erase(asked)
+      return erase(request)
     }
     store.answers.push('more')
     await create()

@@ -28,10 +28,10 @@ describe('The rewriting of files', () => {
     const triedAtMs: number[] = []
     let tries = 0
     const erase = store.erase.bind(store)
-    store.erase = (asked) => {
+    store.erase = (request) => {
       tries++
-      if (asked.leavesTraces !== true) triedAtMs.push(asked.nowMs - nowMs)
-      return erase(asked)
+      if (request.leavesTraces !== true) triedAtMs.push(request.nowMs - nowMs)
+      return erase(request)
     }
     await clock.advance(1_000 * 60)
     expect(triedAtMs.map((ms) => ms / 1_000)).toEqual([1, 3, 7, 15, 31])

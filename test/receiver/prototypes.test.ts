@@ -6,9 +6,9 @@ import { silentLog } from '../../src/runtime/index.ts'
 import { expectOwnPrototypes } from '../support/prototypes.ts'
 
 test('requests keep their prototypes, because replacing them halves the throughput', async () => {
-  const answer: Parameters<typeof receiverApp>[0]['ask'] = (_request, response) => {
+  const answer: Parameters<typeof receiverApp>[0]['answer'] = (_request, response) => {
     sendAnswer(response, accepted(200))
     return Promise.resolve()
   }
-  await expectOwnPrototypes(receiverApp({ ask: answer, receive: answer }, silentLog), '/')
+  await expectOwnPrototypes(receiverApp({ answer, receive: answer }, silentLog), '/')
 })

@@ -10,7 +10,7 @@ interface Reply {
 
 const orderBody = JSON.stringify({ type: 'track', userId: 'u_1', event: 'Order Completed' })
 
-async function ask(
+async function sendRequest(
   url: string,
   query: Readonly<Record<string, string>> = {},
   headers: Readonly<Record<string, string>> = {},
@@ -48,7 +48,7 @@ describe('GET /_evroute/wait', () => {
     const { clock, url, wait } = await startStill()
     await post(`${url}/hook`, trackBody)
     const waiting = clock.scheduled(10_000)
-    const asking = ask(wait, { match: 'event:"Order*"', timeout: '10s' })
+    const asking = sendRequest(wait, { match: 'event:"Order*"', timeout: '10s' })
     await waiting
     await post(`${url}/hook`, orderBody)
     expect(await asking).toMatchObject({
@@ -69,16 +69,20 @@ describe('GET /_evroute/wait', () => {
         },
       },
     })
-    expect(await ask(wait, { match: 'type:track' })).toMatchObject({ body: { seq: 1 } })
-    expect(await ask(wait, { match: 'type:track', after: '1' })).toMatchObject({ body: { seq: 2 } })
-    expect(await ask(wait, { match: 'type:track x2..' })).toMatchObject({ body: { seq: 2 } })
+    expect(await sendRequest(wait, { match: 'type:track' })).toMatchObject({ body: { seq: 1 } })
+    expect(await sendRequest(wait, { match: 'type:track', after: '1' })).toMatchObject({
+      body: { seq: 2 },
+    })
+    expect(await sendRequest(wait, { match: 'type:track x2..' })).toMatchObject({
+      body: { seq: 2 },
+    })
   })
 
   test('answers 408 when the time ends, with the nearest event', async () => {
     const { clock, url, wait } = await startStill()
     await post(url, orderBody)
     const waiting = clock.scheduled(4_000)
-    const asking = ask(wait, { match: 'type:track event:Ping' })
+    const asking = sendRequest(wait, { match: 'type:track event:Ping' })
     await waiting
     await clock.advance(4_000)
     expect(await asking).toMatchObject({
@@ -96,7 +100,7 @@ describe('GET /_evroute/wait', () => {
         },
       },
     })
-    const never = ask(wait, { match: 'type:page never', timeout: '1s' })
+    const never = sendRequest(wait, { match: 'type:page never', timeout: '1s' })
     await clock.scheduled(1_000)
     await clock.advance(1_000)
     expect(await never).toEqual({
@@ -117,12 +121,12 @@ describe('GET /_evroute/wait', () => {
   test('answers 409 as soon as there are too many, and 408 when the receiver closes', async () => {
     const { clock, receiver, url, wait } = await startStill()
     await post(url, trackBody)
-    expect(await ask(wait, { match: 'type:track never' })).toMatchObject({
+    expect(await sendRequest(wait, { match: 'type:track never' })).toMatchObject({
       status: 409,
       body: { error: { code: 'expectation_unmet', surplus: { seq: 1 } } },
     })
     const waiting = clock.scheduled(9_000)
-    const asking = ask(wait, { match: 'type:page', timeout: '9s' })
+    const asking = sendRequest(wait, { match: 'type:page', timeout: '9s' })
     await waiting
     await receiver.close()
     expect(await asking).toMatchObject({ status: 408 })
@@ -156,7 +160,7 @@ describe('GET /_evroute/wait', () => {
     [{ match: 'type:track', time: '1s' }, 'Cannot use "time": there is no such parameter'],
   ])('answers 400 to %j', async (query, message) => {
     const { wait } = await startStill()
-    const { status, body } = await ask(wait, query)
+    const { status, body } = await sendRequest(wait, query)
     expect({ status, body }).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_setting' } },
@@ -166,9 +170,9 @@ describe('GET /_evroute/wait', () => {
 
   test('points at the faulty character, and refuses a parameter given twice', async () => {
     const { wait } = await startStill()
-    const { body } = await ask(wait, { match: 'type:trak' })
+    const { body } = await sendRequest(wait, { match: 'type:trak' })
     expect((body as { error: { hint: string } }).error.hint).toContain('\n  type:trak\n       ^^^^')
-    expect(await ask(`${wait}?match=a&match=b`)).toMatchObject({ status: 400 })
+    expect(await sendRequest(`${wait}?match=a&match=b`)).toMatchObject({ status: 400 })
   })
 })
 
@@ -207,9 +211,9 @@ describe('GET /_evroute/events', () => {
 
   test('answers 400 to a bad request and 404 to an unknown path', async () => {
     const { url } = await startStill()
-    expect(await ask(`${url}/_evroute/events?match=x2`)).toMatchObject({ status: 400 })
-    expect(await ask(`${url}/_evroute/events?timeout=1s`)).toMatchObject({ status: 400 })
-    expect(await ask(`${url}/_evroute/other`)).toEqual({
+    expect(await sendRequest(`${url}/_evroute/events?match=x2`)).toMatchObject({ status: 400 })
+    expect(await sendRequest(`${url}/_evroute/events?timeout=1s`)).toMatchObject({ status: 400 })
+    expect(await sendRequest(`${url}/_evroute/other`)).toEqual({
       status: 404,
       body: { error: { code: 'not_found', message: 'There is nothing at this path' } },
     })
@@ -230,7 +234,7 @@ describe('the API paths', () => {
     await post(url, trackBody)
     for (const path of ['wait?match=type:track', 'events', 'stream', 'plan']) {
       expect(
-        await ask(`${url}/_evroute/${path}`, {}, headers as Record<string, string>),
+        await sendRequest(`${url}/_evroute/${path}`, {}, headers as Record<string, string>),
       ).toMatchObject({
         status: 403,
         body: { error: { code } },
@@ -240,11 +244,11 @@ describe('the API paths', () => {
 
   test('are recorded as webhooks for POST, but not for GET', async () => {
     const { receiver, url } = await startStill()
-    await ask(`${url}/_evroute/events?match=x2`)
-    await ask(`${url}/_evroute/other`)
+    await sendRequest(`${url}/_evroute/events?match=x2`)
+    await sendRequest(`${url}/_evroute/other`)
     expect(receiver.counts.received).toBe(0)
     expect(await post(`${url}/_evroute/wait`, trackBody)).toMatchObject({ status: 200 })
-    await ask(`${url}/_evroute`)
+    await sendRequest(`${url}/_evroute`)
     expect(receiver.counts).toMatchObject({ received: 2, wellFormed: 1 })
   })
 

@@ -86,8 +86,8 @@ describe('route', () => {
       'historical_not_accepted',
     ])
     expect(decide({}, { acceptsHistorical: false })[0]).toBe(true)
-    const asked = { ...historical, integrations: { Webhooks: true } }
-    expect(decide(asked, { acceptsHistorical: false })[1]).toBe('historical_not_accepted')
+    const requested = { ...historical, integrations: { Webhooks: true } }
+    expect(decide(requested, { acceptsHistorical: false })[1]).toBe('historical_not_accepted')
   })
 
   test('applies the filter after all other rules', () => {

@@ -171,13 +171,13 @@ describe('a replay of archived events', () => {
     const { service, track, admin, clock, infos } = await startArchiving(limited, plan)
     for (const messageId of ['m_1', 'm_2']) await track(messageId)
     const leave = new AbortController()
-    const asked = request(`${service.address.admin ?? ''}/v1/replay`, {
+    const response = request(`${service.address.admin ?? ''}/v1/replay`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
       body: '{"all":true}',
       signal: leave.signal,
     })
-    asked.catch(() => undefined)
+    response.catch(() => undefined)
     // The replay waits for room.
     const began = { message: 'a replay began', source: null, destination: null }
     await expect.poll(() => infos).toEqual([began])

@@ -18,17 +18,17 @@ test('waits until every enabled destination is less than half full, with one que
     { destinationId: 'off', pending: 10 },
     { destinationId: 'unrelated', pending: 1_000 },
   ]
-  let asked = 0
-  const store = { backlogs: () => Promise.resolve((asked++, backlogs)) }
+  let queries = 0
+  const store = { backlogs: () => Promise.resolve((queries++, backlogs)) }
   const destinations = [destination('mail'), destination('crm'), destination('off', false)]
   const { signal } = new AbortController()
   const room = waitForRoom({ store, adding: new AddingBytes(), clock }, destinations, signal)
   await clock.advance(1_000)
-  expect(asked).toBe(3)
+  expect(queries).toBe(3)
   backlogs = [{ destinationId: 'crm', pending: 4 }]
   await clock.advance(500)
   expect(await room).toBe(true)
-  expect(asked).toBe(4)
+  expect(queries).toBe(4)
 })
 
 test('ends with false as soon as its signal aborts', async () => {

@@ -4,7 +4,7 @@ import { openDeliveryLog } from '../../src/store/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, documentFor, manualClock, startService } from './running-service.ts'
+import { sendRequest, documentFor, manualClock, startService } from './running-service.ts'
 
 async function startStoring(endpoint: TestEndpoint) {
   const store = `sqlite:${join(await temporaryFolder(), 'store.db')}`
@@ -26,7 +26,7 @@ describe('a service that is closing', () => {
     await endpoint.received(1)
     const closed = service.close(60_000)
     const { url } = service.address
-    await expect.poll(() => ask(url).catch(() => 'refused')).toBe('refused')
+    await expect.poll(() => sendRequest(url).catch(() => 'refused')).toBe('refused')
     open()
     await closed
     expect(await lookAfterwards()).toMatchObject([{ messageId: 'm_1', state: 'delivered' }])
@@ -51,8 +51,10 @@ describe('a service that is closing', () => {
     const closed = service.close(1_000)
     expect(service.close()).toBe(closed)
     await Promise.all([closed, service[Symbol.asyncDispose]()])
-    await expect(ask(`${url}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-    await expect(ask(`${admin ?? ''}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    await expect(sendRequest(`${url}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    await expect(sendRequest(`${admin ?? ''}/healthz`)).rejects.toMatchObject({
+      code: 'ECONNREFUSED',
+    })
     // The store can be opened again.
     const next = await startService(documentFor(endpoint, { store }))
     await next.service.close()

@@ -12,7 +12,7 @@ import { dropTable } from '../support/drop-table.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, documentFor, token } from './running-service.ts'
+import { sendRequest, documentFor, token } from './running-service.ts'
 
 const smallest: ServiceConfiguration = {
   store: 'memory:',
@@ -26,7 +26,7 @@ async function start(options: CreateServiceOptions) {
 }
 
 function track(url: string) {
-  return ask(`${url}/v1/track`, {
+  return sendRequest(`${url}/v1/track`, {
     headers: { 'x-write-key': 'wk_example' },
     body: { userId: 'u_1', event: 'Order Completed' },
   })
@@ -56,7 +56,7 @@ describe('createService', () => {
     const configuration = { ...smallest, admin: { token: 'env:ADMIN_TOKEN' } }
     const { address } = await start({ configuration, env: { ADMIN_TOKEN: token } })
     const headers = { authorization: `Bearer ${token}` }
-    expect(await ask(`${address.admin ?? ''}/v1/ledger`, { headers })).toMatchObject({
+    expect(await sendRequest(`${address.admin ?? ''}/v1/ledger`, { headers })).toMatchObject({
       status: 200,
     })
     // The variables of the process are not read unless they are passed in.

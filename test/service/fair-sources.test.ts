@@ -4,7 +4,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { PostgresDatabases } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, startService } from './running-service.ts'
+import { sendRequest, startService } from './running-service.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
@@ -40,7 +40,7 @@ async function startShared(store: string) {
   const send = async (source: string, first: number, count: number): Promise<void> => {
     const batch = Array.from({ length: count }, (_, index) => event(`${source}-${first + index}`))
     const headers = { 'x-write-key': `wk_${source}` }
-    const answer = await ask(`${running.service.address.url}/v1/batch`, {
+    const answer = await sendRequest(`${running.service.address.url}/v1/batch`, {
       headers,
       body: { batch },
     })

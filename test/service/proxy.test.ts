@@ -21,13 +21,13 @@ test('webhooks go through the proxy, and after a reload through the new one', as
   const { track, reconfigure, settled } = await startService(document)
   await track('m_1')
   await expect.poll(() => settled).toMatchObject([{ messageId: 'm_1', state: 'delivered' }])
-  expect(first.asked).toHaveLength(1)
+  expect(first.tunnels).toHaveLength(1)
   expect(await reconfigure(documentBehind(second.url, endpoint))).toEqual([
     { setting: 'network.proxy', kind: 'changed', effect: 'at_once' },
   ])
   await track('m_2')
   await expect.poll(() => settled).toMatchObject([{}, { messageId: 'm_2', state: 'delivered' }])
-  expect([first.asked.length, second.asked.length]).toEqual([1, 1])
+  expect([first.tunnels.length, second.tunnels.length]).toEqual([1, 1])
 })
 
 test('a failing proxy is named in the delivery log, and the webhook is sent once it is back', async () => {
@@ -85,5 +85,5 @@ test('a private address is refused without asking the proxy', async () => {
   await expect(
     reconfigure(documentFor(endpoint, { network: { proxy: proxy.url } })),
   ).rejects.toThrow(/endpoints\[0\]\.url.*network\.allow/)
-  expect(proxy.asked).toHaveLength(1)
+  expect(proxy.tunnels).toHaveLength(1)
 })

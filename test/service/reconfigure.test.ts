@@ -264,11 +264,12 @@ describe('a reloaded configuration', () => {
     await reconfigure(at('./a', './b', './c'))
     expect(warnings).toEqual([])
     await reconfigure(at('./a2', ''))
-    const left = (name: string) => `deletions no longer reach the archive in ${folder}/${name}`
+    const stoppedMessage = (name: string) =>
+      `deletions no longer reach the archive in ${folder}/${name}`
     expect(warnings).toEqual([
-      { message: left('a'), source: 'website' },
-      { message: left('b'), source: 'app' },
-      { message: left('c'), source: 'shop' },
+      { message: stoppedMessage('a'), source: 'website' },
+      { message: stoppedMessage('b'), source: 'app' },
+      { message: stoppedMessage('c'), source: 'shop' },
     ])
   })
 

@@ -5,7 +5,7 @@ import { PostgresDatabases } from '../support/postgres.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { systemClock } from '../../src/runtime/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, configurationOf, documentFor, writeKey } from './running-service.ts'
+import { sendRequest, configurationOf, documentFor, writeKey } from './running-service.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
@@ -26,7 +26,7 @@ async function start(role: ServiceRole, document: object) {
     service,
     url,
     track: (messageId: string) =>
-      ask(`${url}/v1/track`, {
+      sendRequest(`${url}/v1/track`, {
         headers: { 'x-write-key': writeKey },
         body: { userId: 'u_1', event: 'Order Completed', messageId },
       }),
@@ -58,8 +58,8 @@ test("one process accepts calls and another delivers them, and neither does the 
   const refused = { success: false, code: 'store_unavailable' }
   expect(await deliver.track('m_refused')).toMatchObject({ status: 503, body: refused })
   for (const { url } of [ingest, deliver]) {
-    expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
-    expect(await ask(`${url}/readyz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/healthz`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${url}/readyz`)).toMatchObject({ status: 200 })
   }
   expect(endpoint.requests).toHaveLength(ids.length)
 })

@@ -61,14 +61,14 @@ export interface Answered {
 }
 
 /** Sends an HTTP request. */
-export async function ask(
+export async function sendRequest(
   url: string,
-  asked: { readonly headers?: Readonly<Record<string, string>>; readonly body?: object } = {},
+  options: { readonly headers?: Readonly<Record<string, string>>; readonly body?: object } = {},
 ): Promise<Answered> {
   const response = await request(url, {
-    method: asked.body === undefined ? 'GET' : 'POST',
-    headers: { ...asked.headers },
-    body: asked.body === undefined ? null : JSON.stringify(asked.body),
+    method: options.body === undefined ? 'GET' : 'POST',
+    headers: { ...options.headers },
+    body: options.body === undefined ? null : JSON.stringify(options.body),
   })
   const text = await response.body.text()
   const isJson = String(response.headers['content-type']).startsWith('application/json')
@@ -94,20 +94,20 @@ export async function startService(document: object, clock: Clock = systemClock,
     ...recording,
     /** Posts a track call with this messageId. */
     track: (messageId: string, key = writeKey, fields: JsonObject = {}): Promise<Answered> =>
-      ask(`${url}/v1/track`, {
+      sendRequest(`${url}/v1/track`, {
         headers: { 'x-write-key': key },
         body: { userId: 'u_1', event: 'Order Completed', messageId, ...fields },
       }),
     /** Sends a request to the admin API. */
     admin: (path: string, body?: object, bearer = token): Promise<Answered> =>
-      ask(`${admin ?? ''}${path}`, {
+      sendRequest(`${admin ?? ''}${path}`, {
         headers: { authorization: `Bearer ${bearer}` },
         ...(body === undefined ? {} : { body }),
       }),
     /** Reloads with this configuration. */
     reconfigure: async (changed: object) =>
       service.reconfigure(await configurationOf(changed, folder)),
-    ready: () => ask(`${url}/readyz`),
+    ready: () => sendRequest(`${url}/readyz`),
   }
 }
 

@@ -8,7 +8,7 @@ import { dropTable } from '../support/drop-table.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
-  ask,
+  sendRequest,
   configurationOf,
   documentFor,
   manualClock,
@@ -216,7 +216,7 @@ describe('a service', () => {
         messageId: `m_${batch}_${index}`,
       }))
       const headers = { 'x-write-key': 'wk_example' }
-      const answer = await ask(`${url}/v1/batch`, { headers, body: { batch: calls } })
+      const answer = await sendRequest(`${url}/v1/batch`, { headers, body: { batch: calls } })
       expect(answer).toMatchObject(taken)
     }
     expect(await admin('/v1/ledger')).toMatchObject({ body: { pending: 12_500 } })

@@ -11,7 +11,7 @@ import { PostgresDatabases } from '../support/postgres.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
-  ask,
+  sendRequest,
   configurationOf,
   documentFor,
   manualClock,
@@ -40,13 +40,13 @@ async function installation() {
     return {
       ...{ service, clock, folder: home, settled: recorded.settled },
       track: (messageId: string) =>
-        ask(`${url}/v1/track`, {
+        sendRequest(`${url}/v1/track`, {
           headers: { 'x-write-key': writeKey },
           body: { userId: 'u_1', event: 'Order Completed', messageId },
         }),
       admin: async (path: string, body?: object) => {
         const headers = { authorization: `Bearer ${token}` }
-        return (await ask(`${admin ?? ''}${path}`, { headers, ...(body && { body }) }))
+        return (await sendRequest(`${admin ?? ''}${path}`, { headers, ...(body && { body }) }))
           .body as Record<string, unknown>
       },
     }
@@ -103,9 +103,9 @@ test('a deletion stored by a process that stopped is finished by another', async
   const service = await start('all')
   await service.track('m_1')
   const died = await openStore(store)
-  const asked = { userIds: ['u_1'], sourceIds: null }
+  const subjects = { userIds: ['u_1'], sourceIds: null }
   await died.regulations.create({
-    regulation: { id: 'reg_left', type: 'DELETE_INTERNAL', ...asked },
+    regulation: { id: 'reg_left', type: 'DELETE_INTERNAL', ...subjects },
     notifications: [],
     nowMs: service.clock.nowMs(),
   })

@@ -5,7 +5,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { PostgresServer } from '../support/postgres.ts'
 import { PostgresLine } from '../support/postgres-line.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, configurationOf, documentFor, token, writeKey } from './running-service.ts'
+import { sendRequest, configurationOf, documentFor, token, writeKey } from './running-service.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -28,12 +28,12 @@ async function start(document: object, role: ServiceRole = 'all') {
   const { url, admin } = service.address
   const metrics = async (): Promise<string> => {
     const headers = { authorization: `Bearer ${token}` }
-    return String((await ask(`${admin ?? ''}/metrics`, { headers })).body)
+    return String((await sendRequest(`${admin ?? ''}/metrics`, { headers })).body)
   }
   return {
     service,
     url,
-    ready: () => ask(`${url}/readyz`),
+    ready: () => sendRequest(`${url}/readyz`),
     metrics,
     tellsOfQueues: async () => (await metrics()).includes('\nevroute_queue_deliveries{'),
   }
@@ -79,7 +79,7 @@ test('a joining process is ready once it may send; one process reports the queue
   // The third process is ready, so it sends in place of the closed one.
   await second.service.close()
   const headers = { 'x-write-key': writeKey }
-  await ask(`${first.url}/v1/track`, { headers, body: { userId: 'u_1', event: 'Ping' } })
+  await sendRequest(`${first.url}/v1/track`, { headers, body: { userId: 'u_1', event: 'Ping' } })
   await endpoint.received(1)
   await first.service.close()
   await expect.poll(third.tellsOfQueues, patient).toBe(true)

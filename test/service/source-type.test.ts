@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, configurationOf, documentFor, startService, writeKey } from './running-service.ts'
+import {
+  sendRequest,
+  configurationOf,
+  documentFor,
+  startService,
+  writeKey,
+} from './running-service.ts'
 
 test("an app source shows the client's address in the webhook as soon as it has that type", async () => {
   const endpoint = await TestEndpoint.start()
   const { service, reconfigure } = await startService(documentFor(endpoint))
   const post = (messageId: string) =>
-    ask(`${service.address.url}/v1/b`, {
+    sendRequest(`${service.address.url}/v1/b`, {
       body: { writeKey, batch: [{ type: 'track', userId: 'u_1', event: 'Opened', messageId }] },
     })
   await post('m_1')

@@ -44,13 +44,13 @@ export class DnsServer {
   }
 
   /** The names in the questions, each once. */
-  get asked(): readonly string[] {
+  get queriedNames(): readonly string[] {
     return [...new Set(this.questions.map(({ name }) => name))]
   }
 
   /** Resolves once a question for a name has arrived. */
   async received(name: string): Promise<void> {
-    while (!this.asked.includes(name)) await once(this.#arrivals, 'question')
+    while (!this.queriedNames.includes(name)) await once(this.#arrivals, 'question')
   }
 
   /** Stops listening. */

@@ -10,7 +10,7 @@ const socketName = '.s.PGSQL.5432'
 /** Observes the bytes on a connection. */
 export interface Watch {
   /** Receives bytes from the client. */
-  readonly asked: (bytes: Buffer) => void
+  readonly requested: (bytes: Buffer) => void
   /** Receives bytes from the server. */
   readonly answered: (bytes: Buffer) => void
 }
@@ -88,7 +88,7 @@ export class PostgresLine {
     const isSilent = (): boolean => this.#silent.has(client)
     const watch = this.watch?.()
     client.on('data', (bytes: Buffer) => {
-      watch?.asked(bytes)
+      watch?.requested(bytes)
       if (!isSilent()) upstream.write(bytes)
     })
     client.on('end', () => {

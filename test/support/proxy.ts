@@ -14,7 +14,7 @@ export class TestProxy {
   /** The URL of the proxy, without credentials. */
   readonly url: string
   /** The CONNECT requests so far, in order. */
-  readonly asked: { readonly target: string; readonly authorization: string | undefined }[] = []
+  readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[] = []
   /** The number of requests with other methods. */
   others = 0
   /** Can be changed at any time. */
@@ -52,7 +52,7 @@ export class TestProxy {
   }
 
   #serve({ url = '', headers }: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.asked.push({ target: url, authorization: headers['proxy-authorization'] })
+    this.tunnels.push({ target: url, authorization: headers['proxy-authorization'] })
     socket.on('error', () => undefined)
     if (this.plan === 'open') this.#tunnel(url, socket, head)
     else if (this.plan === 'close') socket.destroy()

@@ -5,16 +5,16 @@ import { gate } from './gate.ts'
 
 /** Starts a server that accepts connections and never answers. `asked` resolves when the first bytes arrive. */
 export async function silentServer(): Promise<{
-  readonly asked: Promise<void>
+  readonly requested: Promise<void>
   readonly port: number
 }> {
-  const asked = gate()
+  const requested = gate()
   const server = createServer((socket) => {
-    socket.on('error', () => undefined).once('data', asked.open)
+    socket.on('error', () => undefined).once('data', requested.open)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  return { asked: asked.opened, port }
+  return { requested: requested.opened, port }
 }

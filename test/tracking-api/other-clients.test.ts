@@ -147,12 +147,12 @@ describe('a preflight request', () => {
   test.each([
     ['true', 'true'],
     [undefined, undefined],
-  ])('for a private network (%s) is answered with %s', async (asked, expected) => {
+  ])('for a private network (%s) is answered with %s', async (requested, expected) => {
     const { url } = await startApi()
     const preflight = { origin, 'access-control-request-method': 'POST' }
     const headers = {
       ...preflight,
-      ...(asked !== undefined && { 'access-control-request-private-network': asked }),
+      ...(requested !== undefined && { 'access-control-request-private-network': requested }),
     }
     const reply = await send(url, { method: 'OPTIONS', path: '/v1/t', headers })
     expect(reply.headers['access-control-allow-private-network']).toBe(expected)

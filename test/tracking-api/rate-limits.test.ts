@@ -13,21 +13,21 @@ function limited(eventsPerSecond: number) {
     return limits.take(source, count)
   }
   /** Counts the single calls that may be sent now. */
-  const left = (atMs: number): number => {
+  const available = (atMs: number): number => {
     let count = 0
     while (take(atMs, 1) === 0) count++
     return count
   }
   const giveBack = (count: number): void => limits.giveBack(source, count)
-  return { take, left, giveBack }
+  return { take, available, giveBack }
 }
 
 describe('a rate limit', () => {
   test('allows the calls of one second at once, and then the rate', () => {
-    const { take, left } = limited(10)
+    const { take, available } = limited(10)
     expect(take(0, 10)).toBe(0)
     expect(take(0, 1)).toBe(1)
-    expect(left(100)).toBe(1)
+    expect(available(100)).toBe(1)
   })
 
   test('allows one batch larger than the rate, and makes later ones wait for it', () => {
@@ -44,19 +44,19 @@ describe('a rate limit', () => {
   })
 
   test('saves up at most the calls of one second, and keeps them when the clock goes back', () => {
-    const { take, left } = limited(5)
+    const { take, available } = limited(5)
     expect(take(50_000, 5)).toBe(0)
-    expect(left(9e9)).toBe(5)
+    expect(available(9e9)).toBe(5)
     const set = limited(5)
     expect(set.take(50_000, 4)).toBe(0)
-    expect(set.left(0)).toBe(1)
+    expect(set.available(0)).toBe(1)
   })
 
   test('takes back unused tokens', () => {
-    const { take, giveBack, left } = limited(10)
+    const { take, giveBack, available } = limited(10)
     expect(take(0, 20)).toBe(0)
     giveBack(20)
-    expect(left(0)).toBe(10)
+    expect(available(0)).toBe(10)
   })
 
   test('never allows more than the rate, plus the calls of one second and one batch', () => {

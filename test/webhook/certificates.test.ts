@@ -93,7 +93,7 @@ test('an HTTPS proxy is verified like an endpoint, but its wrong certificate is 
     { status: 200 },
     { status: 200 },
   ])
-  expect(good.asked).toHaveLength(2)
+  expect(good.tunnels).toHaveLength(2)
   const other = await makeCertificate({ authority, host: 'other.example.com' })
   const wrong = await TestProxy.start('open', other)
   const refused = { kind: 'connection_failed', code: 'proxy_ERR_TLS_CERT_ALTNAME_INVALID' }
@@ -101,7 +101,7 @@ test('an HTTPS proxy is verified like an endpoint, but its wrong certificate is 
     refused,
     refused,
   ])
-  expect(wrong.asked).toEqual([])
+  expect(wrong.tunnels).toEqual([])
 })
 
 test('environment variables cannot disable certificate checks', async () => {

@@ -1,4 +1,4 @@
-import { head, say, sayEndlessly, type HostileAnswer } from './hostile-endpoint.ts'
+import { head, send, sendEndlessly, type HostileAnswer } from './hostile-endpoint.ts'
 
 /** An answer of an endpoint, and the expected outcome of the request. */
 export interface Case {
@@ -30,63 +30,63 @@ const manyHeaders = Array.from({ length: 10_000 }, (_, index) => `X-${index}: 1\
 export const endlessAnswers: readonly Case[] = [
   {
     name: 'a body that never ends, after a 200',
-    answer: sayEndlessly(head(200), '.'),
+    answer: sendEndlessly(head(200), '.'),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
     name: 'a body that never ends, after a 500',
-    answer: sayEndlessly(head(500), '.'),
+    answer: sendEndlessly(head(500), '.'),
     outcome: answered(500, '.'.repeat(4_096)),
   },
   {
     name: 'a body of 100 MB with its length',
-    answer: sayEndlessly(head(200, 'Content-Length: 104857600\r\n'), '.'),
+    answer: sendEndlessly(head(200, 'Content-Length: 104857600\r\n'), '.'),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
     name: 'an endless body in chunks',
-    answer: sayEndlessly(head(200, chunked), `1000\r\n${'.'.repeat(0x1000)}\r\n`),
+    answer: sendEndlessly(head(200, chunked), `1000\r\n${'.'.repeat(0x1000)}\r\n`),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
     name: 'an endless body in chunks of one byte',
-    answer: sayEndlessly(head(200, chunked), '1\r\n.\r\n'),
+    answer: sendEndlessly(head(200, chunked), '1\r\n.\r\n'),
     outcome: answered(200, '.'.repeat(4_096)),
   },
   {
     name: 'a chunk extension that never ends',
-    answer: sayEndlessly(`${head(200, chunked)}5;`, 'x'),
+    answer: sendEndlessly(`${head(200, chunked)}5;`, 'x'),
     outcome: answered(200, ''),
   },
   {
     name: 'endless trailers',
-    answer: sayEndlessly(`${head(200, chunked)}0\r\n`, 'X-Trailer: 1\r\n'),
+    answer: sendEndlessly(`${head(200, chunked)}0\r\n`, 'X-Trailer: 1\r\n'),
     outcome: answered(200, ''),
   },
   {
     name: 'a status line that never ends',
-    answer: sayEndlessly('HTTP/1.1 200 ', 'x'),
+    answer: sendEndlessly('HTTP/1.1 200 ', 'x'),
     outcome: malformed,
   },
   {
     name: 'a header that never ends',
-    answer: sayEndlessly('HTTP/1.1 200 Status\r\nX-Long: ', 'x'),
+    answer: sendEndlessly('HTTP/1.1 200 Status\r\nX-Long: ', 'x'),
     outcome: headTooLarge,
   },
   {
     name: 'a header of 1 MB',
-    answer: say(head(200, `X-Long: ${'x'.repeat(1024 * 1024)}\r\n`)),
+    answer: send(head(200, `X-Long: ${'x'.repeat(1024 * 1024)}\r\n`)),
     outcome: headTooLarge,
   },
-  { name: '10,000 headers', answer: say(head(200, manyHeaders)), outcome: headTooLarge },
+  { name: '10,000 headers', answer: send(head(200, manyHeaders)), outcome: headTooLarge },
   {
     name: 'endless responses with status 100',
-    answer: sayEndlessly('', head(100)),
+    answer: sendEndlessly('', head(100)),
     outcome: malformed,
   },
   {
     name: 'endless responses with status 103',
-    answer: sayEndlessly('', head(103)),
+    answer: sendEndlessly('', head(103)),
     outcome: malformed,
   },
 ]

@@ -6,9 +6,9 @@ import {
   hang,
   head,
   HostileEndpoint,
-  say,
-  sayAndEnd,
-  sayAndReset,
+  send,
+  sendAndEnd,
+  sendAndReset,
   vanish,
 } from './hostile-endpoint.ts'
 import { postTo } from './post-to.ts'
@@ -35,7 +35,7 @@ const untilDeadline: readonly Case[] = [
   },
   {
     name: 'an HTTP/1.0 response without a length on a connection that stays open',
-    answer: say('HTTP/1.0 200 OK\r\n\r\nhello'),
+    answer: send('HTTP/1.0 200 OK\r\n\r\nhello'),
     outcome: answered(200, 'hello'),
   },
   {
@@ -55,7 +55,7 @@ const untilDeadline: readonly Case[] = [
 const cutOff: readonly Case[] = [
   {
     name: 'a reset within the headers',
-    answer: sayAndReset('HTTP/1.1 200 OK\r\nX-Cut: '),
+    answer: sendAndReset('HTTP/1.1 200 OK\r\nX-Cut: '),
     // Which of the two occurs depends on the system.
     outcome: {
       kind: 'connection_failed',
@@ -64,22 +64,22 @@ const cutOff: readonly Case[] = [
   },
   {
     name: 'a reset within the body of a 200',
-    answer: sayAndReset(`${head(200, 'Content-Length: 10\r\n')}abc`),
+    answer: sendAndReset(`${head(200, 'Content-Length: 10\r\n')}abc`),
     outcome: answered(200, 'abc'),
   },
   {
     name: 'a reset within the body of a 500',
-    answer: sayAndReset(`${head(500, 'Content-Length: 10\r\n')}abc`),
+    answer: sendAndReset(`${head(500, 'Content-Length: 10\r\n')}abc`),
     outcome: answered(500, 'abc'),
   },
   {
     name: 'an end within the headers',
-    answer: sayAndEnd('HTTP/1.1 200 OK\r\nX-Cut: '),
+    answer: sendAndEnd('HTTP/1.1 200 OK\r\nX-Cut: '),
     outcome: closed,
   },
   {
     name: 'HTTP/1.0 without a length',
-    answer: sayAndEnd('HTTP/1.0 200 OK\r\n\r\nhello'),
+    answer: sendAndEnd('HTTP/1.0 200 OK\r\n\r\nhello'),
     outcome: answered(200, 'hello'),
   },
 ]
@@ -87,46 +87,46 @@ const cutOff: readonly Case[] = [
 const nonsense: readonly Case[] = [
   {
     name: 'bytes that are not HTTP',
-    answer: say('\0\x01\x02 garbage\r\n\r\n'),
+    answer: send('\0\x01\x02 garbage\r\n\r\n'),
     outcome: malformed,
   },
-  { name: 'no status line', answer: say('hello'), outcome: malformed },
-  { name: 'status 000', answer: say(head(0).replace(' 0 ', ' 000 ')), outcome: malformed },
-  { name: 'status 99', answer: say(head(99)), outcome: malformed },
+  { name: 'no status line', answer: send('hello'), outcome: malformed },
+  { name: 'status 000', answer: send(head(0).replace(' 0 ', ' 000 ')), outcome: malformed },
+  { name: 'status 99', answer: send(head(99)), outcome: malformed },
   {
     name: 'a switch of protocols',
-    answer: say(head(101, 'Connection: Upgrade\r\nUpgrade: other\r\n')),
+    answer: send(head(101, 'Connection: Upgrade\r\nUpgrade: other\r\n')),
     outcome: malformed,
   },
-  { name: 'a switch to no protocol', answer: say(head(101)), outcome: malformed },
+  { name: 'a switch to no protocol', answer: send(head(101)), outcome: malformed },
   {
     name: 'Transfer-Encoding and Content-Length',
-    answer: say(`${head(200, `${chunked}Content-Length: 3\r\n`)}5\r\nhello\r\n0\r\n\r\n`),
+    answer: send(`${head(200, `${chunked}Content-Length: 3\r\n`)}5\r\nhello\r\n0\r\n\r\n`),
     outcome: malformed,
   },
   {
     name: 'two lengths',
-    answer: say(`${head(200, 'Content-Length: 3\r\nContent-Length: 5\r\n')}hello`),
+    answer: send(`${head(200, 'Content-Length: 3\r\nContent-Length: 5\r\n')}hello`),
     outcome: malformed,
   },
   {
     name: 'an invalid length',
-    answer: say(head(200, 'Content-Length: -1\r\n')),
+    answer: send(head(200, 'Content-Length: -1\r\n')),
     outcome: malformed,
   },
   {
     name: 'a length that is too large',
-    answer: say(head(200, `Content-Length: ${'9'.repeat(30)}\r\n`)),
+    answer: send(head(200, `Content-Length: ${'9'.repeat(30)}\r\n`)),
     outcome: malformed,
   },
   {
     name: 'a chunk size that is too large',
-    answer: say(`${head(200, chunked)}${'F'.repeat(30)}\r\nhello`),
+    answer: send(`${head(200, chunked)}${'F'.repeat(30)}\r\nhello`),
     outcome: answered(200, ''),
   },
   {
     name: 'status 204 with a body',
-    answer: say(`${head(204, 'Content-Length: 5\r\n')}hello`),
+    answer: send(`${head(204, 'Content-Length: 5\r\n')}hello`),
     outcome: answered(204, ''),
   },
 ]
@@ -188,14 +188,14 @@ describe('a harmless response:', () => {
   })
 
   test.each([102, 103])('a response after status %i counts', lessThanDeadline, async (status) => {
-    const endpoint = await HostileEndpoint.start(say(head(status) + head(204)))
+    const endpoint = await HostileEndpoint.start(send(head(status) + head(204)))
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
     expect(await post()).toEqual(answered(204, ''))
   })
 
   test('header names like __proto__', lessThanDeadline, async () => {
     const headers = '__proto__: 1\r\nconstructor: 2\r\ntoString: 3\r\nretry-after: 4\r\n'
-    const endpoint = await HostileEndpoint.start(say(head(204, headers)))
+    const endpoint = await HostileEndpoint.start(send(head(204, headers)))
     const post = postTo({ url: endpoint.url() })
     expect(await post()).toEqual({ kind: 'answered', status: 204, retryAfter: '4', excerpt: '' })
   })
@@ -204,7 +204,7 @@ describe('a harmless response:', () => {
 describe('not mistaken for the response to the next request:', () => {
   test('a second response sent together with the first', lessThanDeadline, async () => {
     const endpoint = await HostileEndpoint.start(
-      say(head(500, 'Content-Length: 0\r\n') + head(202)),
+      send(head(500, 'Content-Length: 0\r\n') + head(202)),
     )
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
     expect(await Promise.all([post(), post()])).toMatchObject([{ status: 500 }, { status: 204 }])
@@ -212,7 +212,7 @@ describe('not mistaken for the response to the next request:', () => {
   })
 
   test('a second response while no request is in flight', lessThanDeadline, async () => {
-    const endpoint = await HostileEndpoint.start(say(head(500, 'Content-Length: 0\r\n')))
+    const endpoint = await HostileEndpoint.start(send(head(500, 'Content-Length: 0\r\n')))
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
     expect(await post()).toMatchObject({ status: 500 })
     await endpoint.writeToAll(head(202))

@@ -94,7 +94,7 @@ export class HostileEndpoint {
   }
 
   #answer(socket: Socket): void {
-    const answer = this.#answers[this.requests] ?? say(goodAnswer)
+    const answer = this.#answers[this.requests] ?? send(goodAnswer)
     this.requests++
     this.#events.emit('request')
     answer(socket)
@@ -116,22 +116,22 @@ export function head(status: number, headers = ''): string {
 export const hang: HostileAnswer = () => undefined
 
 /** Writes bytes and keeps the connection open. */
-export function say(bytes: string | Uint8Array): HostileAnswer {
+export function send(bytes: string | Uint8Array): HostileAnswer {
   return (socket) => void socket.write(bytes)
 }
 
 /** Writes text and closes the connection. */
-export function sayAndEnd(text: string): HostileAnswer {
+export function sendAndEnd(text: string): HostileAnswer {
   return (socket) => void socket.end(text)
 }
 
 /** Writes text and resets the connection. */
-export function sayAndReset(text: string): HostileAnswer {
+export function sendAndReset(text: string): HostileAnswer {
   return (socket) => void socket.write(text, () => socket.resetAndDestroy())
 }
 
 /** Writes the beginning, then repeats the rest as fast as the client reads. */
-export function sayEndlessly(beginning: string, rest: string): HostileAnswer {
+export function sendEndlessly(beginning: string, rest: string): HostileAnswer {
   return (socket) => {
     const bytes = Buffer.from(rest.repeat(Math.ceil((16 * 1024) / rest.length)))
     const write = (): void => {

@@ -26,7 +26,9 @@ test("plain HTTP goes through a tunnel, with the proxy's credentials only outsid
   const guard = behind(proxy.url.replace('//', '//us%40er:no-secret@'))
   expect(await postTo({ url }, { guard })()).toMatchObject({ kind: 'answered', status: 200 })
   const credentials = Buffer.from('us@er:no-secret').toString('base64')
-  expect(proxy.asked).toEqual([{ target: authorityOf(url), authorization: `Basic ${credentials}` }])
+  expect(proxy.tunnels).toEqual([
+    { target: authorityOf(url), authorization: `Basic ${credentials}` },
+  ])
   expect(proxy.others).toBe(0)
   expect(endpoint.requests[0]).toMatchObject({ method: 'POST', path: '/hook' })
   expect(endpoint.requests[0]?.headers.host).toBe(authorityOf(url))
@@ -48,7 +50,7 @@ describe('an https endpoint behind a proxy', () => {
     const url = named(endpoint)
     const post = postTo({ url, tls: { ca, cert, key } }, { guard: behind(proxy.url) })
     expect([await post(), await post()]).toMatchObject([{ status: 200 }, { status: 200 }])
-    expect(proxy.asked).toHaveLength(1)
+    expect(proxy.tunnels).toHaveLength(1)
     expect(endpoint.connections).toBe(1)
     const withoutClient = postTo({ url, tls: { ca } }, { guard: behind(proxy.url) })
     expect(await withoutClient()).toMatchObject({ kind: 'connection_failed' })
@@ -74,7 +76,7 @@ test('tunnels are reused, and never exceed the concurrency', async () => {
   }
   expect(endpoint.requests).toHaveLength(30)
   expect(proxy.openMax).toBe(3)
-  expect(proxy.asked).toHaveLength(3)
+  expect(proxy.tunnels).toHaveLength(3)
 })
 
 test('closing the sender closes its tunnels', async () => {
@@ -83,7 +85,7 @@ test('closing the sender closes its tunnels', async () => {
   await post()
   await post.sender.close()
   await endpoint.disconnected()
-  expect(proxy.asked).toHaveLength(1)
+  expect(proxy.tunnels).toHaveLength(1)
 })
 
 describe('the guard of a sender with a proxy', () => {
@@ -93,7 +95,7 @@ describe('the guard of a sender with a proxy', () => {
       const proxy = await TestProxy.start()
       const outcome = await postTo({ url: `http://${host}:8080/` }, { guard: behind(proxy.url) })()
       expect(outcome).toMatchObject({ kind: 'address_refused' })
-      expect(proxy.asked).toEqual([])
+      expect(proxy.tunnels).toEqual([])
     },
   )
 
@@ -101,7 +103,7 @@ describe('the guard of a sender with a proxy', () => {
     const [endpoint, proxy] = [await TestEndpoint.start(), await TestProxy.start()]
     const guard = new AddressGuard({ proxy: proxy.url, allow: ['127.0.0.1'] })
     expect(await postTo({ url: endpoint.url }, { guard })()).toMatchObject({ status: 200 })
-    expect(proxy.asked).toMatchObject([{ target: authorityOf(endpoint.url) }])
+    expect(proxy.tunnels).toMatchObject([{ target: authorityOf(endpoint.url) }])
   })
 })
 

@@ -6,7 +6,7 @@ import { usageError } from '../output/error.ts'
 /** Makes the error that says why a change could not begin. */
 export function refusalError(
   refusal: AudienceRefusal | { readonly kind: 'taken'; readonly audience: Audience },
-  asked: Readonly<Partial<Record<'key' | 'source', string | undefined>>>,
+  requested: Readonly<Partial<Record<'key' | 'source', string | undefined>>>,
 ): EvrouteError {
   switch (refusal.kind) {
     case 'running':
@@ -16,12 +16,12 @@ export function refusalError(
         hint: 'When it has ended, run the command again.',
       })
     case 'unknown_source':
-      return sourceError(asked.source, refusal.knownIds)
+      return sourceError(requested.source, refusal.knownIds)
     case 'unknown_audience':
-      return unknownAudience(asked.key ?? '', refusal.knownKeys)
+      return unknownAudience(requested.key ?? '', refusal.knownKeys)
     case 'unusable_name':
       return new SettingError(
-        asked.key === undefined ? '--name' : '--key',
+        requested.key === undefined ? '--name' : '--key',
         `Cannot use this name: ${plainText(refusal.message)}`,
         'Name the property with --key: letters, digits and underscores.',
       )

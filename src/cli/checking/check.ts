@@ -50,19 +50,19 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
 type CheckOutput = ReturnType<typeof recordOutput>
 
 function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckOutput {
-  const tell = (text: string): void => {
+  const print = (text: string): void => {
     if (!quiet) writer.write(text)
   }
   let heading: CaseVerdict['expected'] | undefined
   return {
-    ready: (url) => tell(`Checking ${endpointName(url)}\n`),
+    ready: (url) => print(`Checking ${endpointName(url)}\n`),
     verdict: (verdict) => {
       const { expected, reaction } = verdict
       // Print no line for a case that was not sent: the summary counts those.
       if (reaction === 'not_sent') return
-      if (heading !== expected) tell(`\n${view.style.faint(headings[expected])}\n`)
+      if (heading !== expected) print(`\n${view.style.faint(headings[expected])}\n`)
       heading = expected
-      tell(verdictText(verdict, view))
+      print(verdictText(verdict, view))
     },
     ended: (report, durationMs) => {
       for (const finding of report.findings) writer.write(findingText(finding, view))

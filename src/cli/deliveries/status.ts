@@ -64,15 +64,17 @@ function heldAt(destinationIs: 'disabled' | 'removed'): Wait {
 function waitFor({ endpoints }: DestinationStatus, { holds }: DeliveryFields, nowMs: number): Wait {
   const isHeld = (until: string | null): boolean => until === null || momentOf(until) > nowMs
   const held = new Set(holds.filter(({ until }) => isHeld(until)).map(({ url }) => url))
-  const left = endpoints.filter(({ url }) => !held.has(url))
-  const probeTimesMs = left.flatMap(({ probeAt }) => (probeAt === null ? [] : Date.parse(probeAt)))
-  const isDown = left.length > 0 && probeTimesMs.length === left.length
+  const unheld = endpoints.filter(({ url }) => !held.has(url))
+  const probeTimesMs = unheld.flatMap(({ probeAt }) =>
+    probeAt === null ? [] : Date.parse(probeAt),
+  )
+  const isDown = unheld.length > 0 && probeTimesMs.length === unheld.length
   if (!isDown) {
-    const rates = left.flatMap(({ rate }) => rate ?? []).join(' and ')
+    const rates = unheld.flatMap(({ rate }) => rate ?? []).join(' and ')
     const at = rates === '' ? '' : ` at ${plainText(rates)}`
     return { fields: {}, note: `It is being sent, or is waiting for its turn${at}.` }
   }
-  const urls = left.map(({ url }) => url)
+  const urls = unheld.map(({ url }) => url)
   const untilMs = Math.min(...probeTimesMs)
   const down = `${plainText(urls.join(' and '))} ${urls.length === 1 ? 'is' : 'are'} down`
   const time = untilMs > nowMs ? `at ${formatSecond(untilMs, nowMs)}` : 'now'
@@ -131,7 +133,7 @@ function waitingText(delivery: DeliveryFields, nowMs: number, wait: Wait | undef
   const { attempts, lane, expiresAt, reason } = delivery
   const dueAtMs = delivery.dueAt === null ? nowMs : momentOf(delivery.dueAt)
   const dueAt = formatSecond(dueAtMs, nowMs)
-  const asked = lane === 'manual' ? ', which was requested by hand,' : ','
+  const origin = lane === 'manual' ? ', which was requested by hand,' : ','
   const due =
     dueAtMs > nowMs
       ? `due in ${formatDuration(dueAtMs - nowMs)} (${dueAt})`
@@ -140,7 +142,7 @@ function waitingText(delivery: DeliveryFields, nowMs: number, wait: Wait | undef
   const expiry =
     expiresAt === null ? '' : `; expires at ${formatSecond(momentOf(expiresAt), nowMs)}`
   const last = reason === null ? '' : ` after ${plainText(reason)}`
-  return `waits for its ${ordinal(attempts + 1)} attempt${last}${asked} ${when}${expiry}`
+  return `waits for its ${ordinal(attempts + 1)} attempt${last}${origin} ${when}${expiry}`
 }
 
 function ending({ settledAt }: DeliveryFields, nowMs: number): string {

@@ -23,7 +23,7 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
   const elapsedMs = stopwatch()
   const stdout = new DataWriter(io)
   const style = styleOf(io, 'stdout', color)
-  const tell = (text: string): void => {
+  const print = (text: string): void => {
     if (!json) stdout.write(text)
   }
   const record = (fields: Readonly<Record<string, unknown>>): void => {
@@ -35,10 +35,10 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
     record(eventRecord(event))
     const columns = io.stdout.columns && io.stdout.columns - received.length
     const view = { style, memory, verbose: false, columns, program: programName(io) }
-    tell(`${style.faint(received)}${eventText(event, view)}`)
+    print(`${style.faint(received)}${eventText(event, view)}`)
   })
   const { url } = await receiver.start()
-  tell(
+  print(
     `${style.strong('One call of each type, and one deletion')}:\n` +
       'through the batching client, the router and the sender,\n' +
       `signed, to a receiver at ${style.name(url)}\n\n`,
@@ -56,7 +56,7 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
     listener: { rejected: () => rejected++ },
   })
   for (const [index, type] of eventTypes.entries()) {
-    tell(`${style.faint('sent     ')}${type}\n`)
+    print(`${style.faint('sent     ')}${type}\n`)
     await outlet.offer(sampleCall(type), { line: index + 1 })
     await outlet.finish()
   }
@@ -66,8 +66,8 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
     imbalances(ledger).length === 0 && ledger.delivered === all && receiver.counts.valid === all
   const durationMs = elapsedMs()
   record({ kind: 'summary', ...ledger, ms: Math.round(durationMs) })
-  tell(`\n${summaryLine(ledger, durationMs, { style })}`)
-  tell(
+  print(`\n${summaryLine(ledger, durationMs, { style })}`)
+  print(
     '\nNow try it with your own receiver, in two terminals:\n' +
       `  ${style.strong('npx evroute listen --secret s3cret')}\n` +
       `  ${style.strong('npx evroute send track --secret s3cret')}\n`,

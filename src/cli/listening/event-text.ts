@@ -115,7 +115,7 @@ function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: E
     earlier === undefined ? always : [...always, [`repeat of #${earlier}`, 'warning'] as const]
   const parts = event.kind === 'webhook' ? summarise(event, memory) : malformedParts(event)
   const room = [...before, ...after].reduce(
-    (left, [text]) => left - columnsOf(text) - gap.length,
+    (remaining, [text]) => remaining - columnsOf(text) - gap.length,
     columns,
   )
   const paint = ([text, look]: Cell): string => style[look](text)

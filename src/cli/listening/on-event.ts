@@ -51,7 +51,7 @@ export class EventProgram {
     if (this.#closed) return
     if (this.#waitingCharacters + line.length > waitingCharactersMax) {
       this.#skipped++
-      if (this.#skipped === 1) this.#tell('cannot keep up: some events are skipped')
+      if (this.#skipped === 1) this.#report('cannot keep up: some events are skipped')
       return
     }
     this.#waiting.push({ seq, line })
@@ -75,7 +75,7 @@ export class EventProgram {
     this.#kill()
     await this.#untilIdle()
     process.off('exit', this.#kill)
-    if (this.#skipped > 0) this.#tell(`was not run for ${this.#skipped} of the events`)
+    if (this.#skipped > 0) this.#report(`was not run for ${this.#skipped} of the events`)
   }
 
   #startNext(): void {
@@ -89,20 +89,20 @@ export class EventProgram {
   }
 
   #start({ seq, line }: WaitingEvent): void {
-    const tell = (failure: string): void => this.#tell(`${failure} (event #${seq})`)
+    const report = (failure: string): void => this.#report(`${failure} (event #${seq})`)
     const { program, args, env } = this.#options
     let child: ChildProcess
     try {
       child = spawnTree({ program, args, env, stdio: 'pipe' })
     } catch (error) {
       // `spawn` throws some failures, and emits the others as events.
-      tell(cannotRun(error))
+      report(cannotRun(error))
       return
     }
     this.#running.add(child)
     const end = (failure: string | undefined): void => {
       if (!this.#running.delete(child)) return
-      if (failure !== undefined) tell(failure)
+      if (failure !== undefined) report(failure)
       this.#startNext()
     }
     child.once('error', (error) => end(cannotRun(error)))
@@ -120,7 +120,7 @@ export class EventProgram {
     for (const { pid } of this.#running) if (pid !== undefined) signalTree(pid, signal)
   }
 
-  #tell(text: string): void {
+  #report(text: string): void {
     this.#options.write(`--on-event ${this.#options.program} ${text}\n`)
   }
 

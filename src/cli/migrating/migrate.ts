@@ -38,7 +38,7 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
       progress: (progress) => (line = format(progress)),
     })
     endProgress()
-    return await tell(outcome, run, elapsedMs())
+    return await report(outcome, run, elapsedMs())
   } finally {
     endProgress()
   }
@@ -60,7 +60,11 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
   return exitCodes.ok
 }
 
-async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): Promise<ExitCode> {
+async function report(
+  outcome: MoveOutcome,
+  run: MigrateRun,
+  durationMs: number,
+): Promise<ExitCode> {
   const { io, json } = run
   if (json) await writeData(io, recordLine(outcomeRecord(outcome, durationMs)))
   else if (outcome.kind !== 'interrupted') {

@@ -70,7 +70,7 @@ export function payloadText(
     if (lines.length === linesMax) break
     lines.push(line)
   }
-  const left = jsonLineCount(body) - lines.length
-  if (left > 0) lines.push(style.faint(`… and ${countOf(left, 'more line')}`))
+  const omitted = jsonLineCount(body) - lines.length
+  if (omitted > 0) lines.push(style.faint(`… and ${countOf(omitted, 'more line')}`))
   return lines.join('\n')
 }

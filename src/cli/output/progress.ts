@@ -32,13 +32,13 @@ export function progressText(progress: Progress): string {
   const { done, total, pending, failed, elapsedMs, problem } = progress
   const known = total === undefined ? undefined : Math.max(total, done)
   const share = known === undefined || known === 0 ? undefined : done / known
-  const leftMs = share === undefined || share === 0 ? 0 : (elapsedMs * (1 - share)) / share
+  const remainingMs = share === undefined || share === 0 ? 0 : (elapsedMs * (1 - share)) / share
   return [
     share === undefined
       ? `${formatCount(done)} done`
       : `${formatCount(done)} of ${formatCount(known ?? 0)} (${Math.floor(share * 100)}%)`,
     `${formatCount(Math.round(done / (elapsedMs / 1_000)))}/s`,
-    ...(leftMs > 0 ? [`${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left`] : []),
+    ...(remainingMs > 0 ? [`${formatDuration(Math.ceil(remainingMs / 1_000) * 1_000)} left`] : []),
     ...(pending > 0 ? [`${formatCount(pending)} pending`] : []),
     ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
     ...(problem === '' ? [] : [`last problem: ${problem}`]),

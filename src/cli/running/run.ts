@@ -114,9 +114,9 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
   const { environment, receiver } = bed
   const elapsedMs = stopwatch()
   // Stdout belongs to the command.
-  const tell = (text: string): void => void io.stderr.write(`${text}\n`)
-  const say = (text: string): void => (quiet ? undefined : tell(text))
-  say(addressesText(environment, options, style))
+  const print = (text: string): void => void io.stderr.write(`${text}\n`)
+  const note = (text: string): void => (quiet ? undefined : print(text))
+  note(addressesText(environment, options, style))
   const child = await Child.start({ program, args, env: { ...io.env, ...environment } })
   const endPassing = passSignalsOn(child, io)
   try {
@@ -130,15 +130,15 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     const cases = pendingCases(pending, options)
     const durationMs = elapsedMs()
     const resultsView = { ...options, title, durationMs, json: false, cases }
-    say(`${countsText(receiver.counts)} in ${formatDuration(durationMs)}`)
+    note(`${countsText(receiver.counts)} in ${formatDuration(durationMs)}`)
     if (options.allowPending && pending > 0) {
-      say(`Deliveries still pending: ${formatCount(pending)}`)
+      note(`Deliveries still pending: ${formatCount(pending)}`)
     }
     const expected = await reportResults(awaited.results(), resultsView, io)
-    if (code !== 0) tell(endText(code))
+    if (code !== 0) print(endText(code))
     const end = code === 0 ? expected : code
     if (options.hold && end !== exitCodes.ok) {
-      tell(`${pageText(environment)}  shows what arrived. Ctrl-C ends it.`)
+      print(`${pageText(environment)}  shows what arrived. Ctrl-C ends it.`)
       if (!io.interrupted.aborted) await once(io.interrupted, 'abort')
     }
     return end

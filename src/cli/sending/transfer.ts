@@ -154,13 +154,13 @@ interface TransferError {
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   const { io, report, counts, outlet, rows } = sending
   const errors: TransferError[] = []
-  const tell = (error: unknown, isOurs: boolean): void => {
+  const reportFailure = (error: unknown, isOurs: boolean): void => {
     errors.push({ error, isOurs })
     report.failure(error)
   }
   const groups = readGroups(sending, (error) => {
     if (counts.read === 0) throw error
-    tell(error, false)
+    reportFailure(error, false)
   })
   try {
     await stoppable(
@@ -169,7 +169,7 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
     )
   } catch (error) {
     if (counts.read === 0) throw error
-    tell(error, true)
+    reportFailure(error, true)
   }
   if (counts.parsed + (rows.skipped ?? 0) === 0 && !io.stop.aborted) {
     report.note('The input has no rows')

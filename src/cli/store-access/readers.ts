@@ -241,17 +241,17 @@ export async function* pagesOf<Row>(
   { limit, pageMax, stop }: { readonly limit: number; readonly pageMax: number } & Pick<Io, 'stop'>,
   read: (count: number, last: Row | undefined) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {
-  let left = limit
+  let remaining = limit
   let last: Row | undefined
-  while (left > 0) {
+  while (remaining > 0) {
     await nextTurn()
     if (stop.aborted) return
-    const count = Math.min(left, pageMax)
+    const count = Math.min(remaining, pageMax)
     const page = await read(count, last)
     if (page.length > 0) yield page
     if (page.length < count) return
     last = page.at(-1)
-    left -= page.length
+    remaining -= page.length
   }
 }
 

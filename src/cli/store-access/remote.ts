@@ -160,8 +160,8 @@ export function remoteOperations(api: ServiceApi): {
 function remoteRegulations(api: ServiceApi): ChangedRegulations {
   return {
     create: async ({ type, userIds, sourceIds }) => {
-      const asked = { regulationType: type, subjectType: 'USER_ID', subjectIds: userIds }
-      const body = { ...asked, ...(sourceIds === null ? {} : { sources: sourceIds }) }
+      const query = { regulationType: type, subjectType: 'USER_ID', subjectIds: userIds }
+      const body = { ...query, ...(sourceIds === null ? {} : { sources: sourceIds }) }
       return { kind: 'created', regulation: await api.read('regulation', 'v1/regulations', body) }
     },
     find: (id) => api.find('regulation', `v1/regulations/${encodeURIComponent(id)}`),

@@ -86,8 +86,8 @@ export function viewLine({ before, after }: EditedLine, columnsMax: number): Bot
   // The cursor needs a column of its own after the text.
   const room = Math.max(columnsMax - 1, 1)
   const head = cutFromStart(before, room)
-  const left = room - columnsOf(head)
-  const tail = left === 0 ? '' : cutToColumns(after, left)
+  const remaining = room - columnsOf(head)
+  const tail = remaining === 0 ? '' : cutToColumns(after, remaining)
   return { text: head + tail, cursorBack: columnsOf(tail) }
 }
 

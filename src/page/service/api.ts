@@ -11,7 +11,7 @@ import type {
 import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
 import type { AuditRecord, StoryRecord } from '../../delivery/index.ts'
 import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
-import { ask, jsonOf, post, type Answer } from '../http.ts'
+import { sendRequest, jsonOf, post, type Answer } from '../http.ts'
 
 /** Conditions on deliveries, by their names in the admin API. Empty ones are ignored. */
 export type Conditions = Readonly<
@@ -51,7 +51,7 @@ interface Reads {
 
 /** Reads from the service. The browser adds the cookie of the session. */
 export function read<Path extends keyof Reads>(path: Path): Promise<Reads[Path]> {
-  return valueOf(ask(path))
+  return valueOf(sendRequest(path))
 }
 
 /** Reads a page of a list. Parameters that are undefined or empty are left out. */
@@ -59,7 +59,7 @@ function readPage<List>(
   path: string,
   parameters: Readonly<Record<string, string | number | undefined>>,
 ): Promise<List> {
-  return valueOf<List>(ask(`${path}?${queryOf({ limit: pageRows, ...parameters })}`))
+  return valueOf<List>(sendRequest(`${path}?${queryOf({ limit: pageRows, ...parameters })}`))
 }
 
 /** Reads a page of the members of an audience. */
@@ -79,7 +79,7 @@ export function readDeliveries(conditions: Conditions, before?: number): Promise
 
 /** Reads a delivery and its requests. */
 export function readStory(id: string): Promise<StoryRecord> {
-  return valueOf(ask(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`))
+  return valueOf(sendRequest(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`))
 }
 
 /** Enables or disables a destination. */
@@ -133,7 +133,9 @@ export async function countDeliveries(
   const query = queryOf({ limit: countedRows, ...conditions })
   if (!query.has('state')) for (const state of statesOf[action]) query.append('state', state)
   for (let count = 0; ;) {
-    const { deliveries, next } = await valueOf<DeliveriesRecord>(ask(`v1/deliveries?${query}`))
+    const { deliveries, next } = await valueOf<DeliveriesRecord>(
+      sendRequest(`v1/deliveries?${query}`),
+    )
     count += deliveries.length
     if (next === null || count >= countedMax) return count
     query.set('before', String(next))
@@ -166,14 +168,14 @@ function act<Value>(path: string, body: object = {}): Promise<Value> {
 }
 
 /** Returns the last record of a streamed answer, which is the outcome. */
-function outcomeOf<Value>(asked: Promise<Answer>): Promise<Value> {
+function outcomeOf<Value>(pending: Promise<Answer>): Promise<Value> {
   return valueOf<Value>(
-    asked.then(({ status, text }) => ({ status, text: text.trimEnd().split('\n').at(-1) ?? '' })),
+    pending.then(({ status, text }) => ({ status, text: text.trimEnd().split('\n').at(-1) ?? '' })),
   )
 }
 
-async function valueOf<Value>(asked: Promise<Answer>): Promise<Value> {
-  const answer = await asked
+async function valueOf<Value>(pending: Promise<Answer>): Promise<Value> {
+  const answer = await pending
   if (answer.status === 401) isSignedIn.value = false
   return jsonOf(answer) as Value
 }

@@ -62,16 +62,16 @@ export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): 
 
 /** Counts the rows only when a button is pressed, because that is slow in a large store. */
 function Audit(): JSX.Element {
-  const [asked, ask] = useState(0)
+  const [round, setRound] = useState(0)
   return (
     <>
       <p class="muted">Counts every delivery in the store and compares the sums with the ledger.</p>
       <div class="actions">
-        <button type="button" onClick={() => ask(asked + 1)}>
+        <button type="button" onClick={() => setRound(round + 1)}>
           Count the rows
         </button>
       </div>
-      {asked === 0 ? null : <AuditResult key={asked} />}
+      {round === 0 ? null : <AuditResult key={round} />}
     </>
   )
 }

@@ -15,10 +15,10 @@ const { origin } = programSettings() as ContenderSettings
 const post = postSignedTo(origin, connections)
 
 answerQuestions(async ({ webhooks }: DeliveryRun): Promise<DeliveryRate> => {
-  let left = webhooks
+  let remaining = webhooks
   const postUntilDone = async (): Promise<void> => {
-    while (left > 0) {
-      left--
+    while (remaining > 0) {
+      remaining--
       await post(sampleBody(sampleMessageId()))
     }
   }

@@ -16,10 +16,10 @@ const headers = { 'content-type': 'application/json', 'x-signature': signBody(bo
  */
 export async function sendWebhooks(origin: string, count: number): Promise<number> {
   const pool = new Pool(origin, { connections })
-  let left = count
+  let remaining = count
   const send = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1
+    while (remaining > 0) {
+      remaining -= 1
       const response = await pool.request({ method: 'POST', path: '/', headers, body })
       await response.body.dump()
       if (response.statusCode !== 200) throw new Error(`Answered ${response.statusCode}`)

@@ -287,16 +287,16 @@ describe('the token', () => {
   })
 
   test('is not sent on to another server', async () => {
-    const asked: unknown[] = []
+    const requested: unknown[] = []
     const other = await serverThat((request, response) => {
-      asked.push(request.url)
+      requested.push(request.url)
       response.end()
     })
     const url = await serverThat((_request, response) => {
       response.writeHead(307, { location: `${other}/v1/deliveries` }).end()
     })
     expect(await overApi(url, list)).toMatchObject({ code: 2 })
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
   })
 })
 
@@ -377,11 +377,11 @@ describe('a service', () => {
     ['SIGINT', 130],
     ['output_closed', 0],
   ] as const)('is not waited for after %s', async (reason, code) => {
-    let asked = (): void => undefined
-    const isAsked = new Promise<void>((resolve) => (asked = resolve))
-    const url = await serverThat(() => asked())
+    let resolveArrived = (): void => undefined
+    const arrived = new Promise<void>((resolve) => (resolveArrived = resolve))
+    const url = await serverThat(() => resolveArrived())
     const command = start(['deliveries', '--api', url, '--token', token])
-    await isAsked
+    await arrived
     command.stop(reason)
     expect(await command.ended).toMatchObject({ code, stdout: '', stderr: '' })
   })

@@ -28,14 +28,14 @@ async function capture(): Promise<string> {
 }
 
 test('expect stops asking once one of its expectations is refused', async () => {
-  const [asked, ended] = [gate(), gate()]
+  const [requested, ended] = [gate(), gate()]
   const server = createServer((request, response) => {
     if (request.url?.includes('type%3Apage') === true) {
-      void asked.opened.then(() => response.writeHead(409).end('{"error":{"message":"gone"}}'))
+      void requested.opened.then(() => response.writeHead(409).end('{"error":{"message":"gone"}}'))
       return
     }
     request.socket.once('close', ended.open)
-    asked.open()
+    requested.open()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -72,15 +72,15 @@ test('--token lets other machines read the requests', async () => {
   const command = start(argv)
   const { url } = await command.stdout.record('ready')
   // A request through a proxy counts as one from another machine.
-  const ask = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+  const statusWith = async (headers: Readonly<Record<string, string>>): Promise<number> => {
     const proxied = { 'x-forwarded-for': '192.0.2.1', ...headers }
     const answer = await request(`${url as string}/_evroute/events`, { headers: proxied })
     await answer.body.dump()
     return answer.statusCode
   }
-  expect(await ask({})).toBe(403)
-  expect(await ask({ authorization: 'Bearer not-the-token' })).toBe(403)
-  expect(await ask({ authorization: 'Bearer not-a-real-token' })).toBe(200)
+  expect(await statusWith({})).toBe(403)
+  expect(await statusWith({ authorization: 'Bearer not-the-token' })).toBe(403)
+  expect(await statusWith({ authorization: 'Bearer not-a-real-token' })).toBe(200)
   command.stop('SIGINT')
   await command.ended
 })

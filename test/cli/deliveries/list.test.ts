@@ -19,15 +19,15 @@ class SlowStream extends CapturedStream {
 }
 
 /** An endless list of deliveries that records the requests for it. */
-function endless(): { readonly log: Deliveries; readonly asked: number[] } {
-  const asked: number[] = []
+function endless(): { readonly log: Deliveries; readonly limits: number[] } {
+  const limits: number[] = []
   const list: Deliveries['list'] = ({ limit, beforeId = 1e9 }) => {
-    asked.push(limit)
+    limits.push(limit)
     return Promise.resolve(
       Array.from({ length: limit }, (_, index) => logged({ id: beforeId - 1 - index })),
     )
   }
-  return { log: { list } as Deliveries, asked }
+  return { log: { list } as Deliveries, limits }
 }
 
 function contextOf(log: Deliveries, stdout: CapturedStream, stop = new AbortController()) {
@@ -48,28 +48,28 @@ function contextOf(log: Deliveries, stdout: CapturedStream, stop = new AbortCont
 describe('listDeliveries', () => {
   test('reads one page at a time, and only once the reader has caught up', async () => {
     const stdout = new SlowStream()
-    const { log, asked } = endless()
+    const { log, limits } = endless()
     const listing = listDeliveries({ filter: {}, limit: 1_100 }, contextOf(log, stdout))
     for (const pages of [1, 2, 3]) {
       await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))))
-      expect(asked).toHaveLength(pages)
+      expect(limits).toHaveLength(pages)
       stdout.emit('drain')
     }
     expect(await listing).toBe(0)
-    expect(asked).toEqual([500, 500, 101])
+    expect(limits).toEqual([500, 500, 101])
     expect(stdout.records).toHaveLength(1_100)
     expect(new Set(stdout.records.map(({ id }) => id)).size).toBe(1_100)
   })
 
   test('ends at once if the reader that it waits for leaves', async () => {
     const stdout = new SlowStream()
-    const { log, asked } = endless()
+    const { log, limits } = endless()
     const stop = new AbortController()
     const listing = listDeliveries({ filter: {}, limit: 1e9 }, contextOf(log, stdout, stop))
     await stdout.matching(/\n/)
     stop.abort('output_closed')
     expect(await listing).toBe(0)
-    expect(asked).toEqual([500])
+    expect(limits).toEqual([500])
   })
 })
 

@@ -158,9 +158,9 @@ describe('EventProgram', () => {
     const { hook, output } = eventProgram('sh', [script, process.execPath, code])
     hook.run(1, '{}\n')
     await reported(1)
-    const gone = once(sockets[0]!, 'close')
+    const closed = once(sockets[0]!, 'close')
     await hook.close(AbortSignal.abort())
-    await gone
+    await closed
     expect(output.text).toContain('was ended by SIGKILL (event #1)')
   })
 
@@ -170,9 +170,9 @@ describe('EventProgram', () => {
     const { hook, output } = node(stay)
     hook.run(1, '{}\n')
     await reported(1)
-    const gone = once(sockets[0]!, 'close')
+    const closed = once(sockets[0]!, 'close')
     for (const kill of process.listeners('exit')) if (!before.includes(kill)) kill(130)
-    await gone
+    await closed
     await hook.close(never)
     expect(output.text).toContain('was ended by SIGKILL (event #1)')
     expect(process.listeners('exit')).toEqual(before)

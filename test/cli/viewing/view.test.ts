@@ -32,10 +32,10 @@ async function makeCapture() {
 async function viewing(...argv: readonly string[]) {
   const command = start(['view', ...argv])
   const [, page = ''] = await command.stderr.matching(/Page {7}(\S+)/)
-  const act = async (name: string, asked: object) => {
+  const act = async (name: string, fields: object) => {
     const headers = { 'content-type': 'application/json' }
     const url = new URL(`actions/${name}`, page)
-    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(asked) })
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(fields) })
     return { status: answer.status, body: await answer.json() }
   }
   return { command, page, act }

@@ -61,7 +61,7 @@ function randomKills(random: () => number): readonly SharedKill[] {
   })
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
@@ -71,20 +71,20 @@ function seconds(durationMs: number): string {
 
 function reportColumns(columns: readonly (readonly [string, string | number])[]): void {
   const names = columns.map(([name]) => name)
-  say(`\n${table(names, [columns.map(([, figure]) => `${figure}`)])}`)
+  print(`\n${table(names, [columns.map(([, figure]) => `${figure}`)])}`)
 }
 
 function conclude(evidence: SharedEvidence): void {
   const { messages, deliveries, duplicates } = sharedFiguresOf(evidence)
   const ends = [...evidence.inFlight].map(([id, { cap, most }]) => `${id} ${most}/${cap}`)
-  say(`\n${messages} messages, ${deliveries} deliveries, ${duplicates} sent again`)
+  print(`\n${messages} messages, ${deliveries} deliveries, ${duplicates} sent again`)
   const failed = [...evidence.failedRequests.values()].reduce((total, count) => total + count, 0)
-  say(`${failed} requests failed`)
-  say(`most in flight at once: ${ends.join(', ')}`)
+  print(`${failed} requests failed`)
+  print(`most in flight at once: ${ends.join(', ')}`)
   const findings = sharedFindingsOf(evidence)
-  for (const finding of findings) say(`! ${finding}`)
+  for (const finding of findings) print(`! ${finding}`)
   if (findings.length > 0) process.exitCode = 1
-  else say('No acknowledged message was lost, and the ledger balances.')
+  else print('No acknowledged message was lost, and the ledger balances.')
 }
 
 async function kill(): Promise<void> {
@@ -122,7 +122,7 @@ async function cutOff(): Promise<void> {
     ],
   )
   const names = ['outage', 'lasted (s)', 'refused', 'first acknowledged (s)', 'first delivered (s)']
-  say(`\n${table(names, rows)}`)
+  print(`\n${table(names, rows)}`)
   reportColumns([
     ['posts unanswered', result.unanswered],
     ['seconds', seconds(result.durationMs)],
@@ -130,7 +130,7 @@ async function cutOff(): Promise<void> {
   conclude(result)
 }
 
-say(`seed ${seed}`)
+print(`seed ${seed}`)
 if (values.only !== 'outages') await kill()
 if (values.only !== 'kills') await cutOff()
 await rm(folder, { recursive: true })

@@ -86,7 +86,7 @@ async function run(): Promise<readonly PressureFinding[]> {
       body: JSON.stringify({ destination: 'dead' }),
     })
     const { deliveries } = (await answer.json()) as { readonly deliveries: number }
-    const left = await service.pending()
+    const remaining = await service.pending()
     return [
       {
         must: 'no call of the source is refused',
@@ -105,8 +105,8 @@ async function run(): Promise<readonly PressureFinding[]> {
       },
       {
         must: 'discarding empties its backlog, except for a probe in flight',
-        measured: `${deliveries} discarded, ${left} left`,
-        holds: deliveries > 0 && left <= 1,
+        measured: `${deliveries} discarded, ${remaining} left`,
+        holds: deliveries > 0 && remaining <= 1,
       },
     ]
   } finally {

@@ -88,13 +88,13 @@ async function eraseUser(url: string): Promise<readonly PressureFinding[]> {
     await erase(store)
     const seconds = (elapsedMs() / 1_000).toFixed(1)
     const query = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
-    const left = await findInPostgres({ query }, url, erasedUser)
+    const found = await findInPostgres({ query }, url, erasedUser)
     const others = await findInPostgres({ query }, url, 'shopper_0008')
     return [
       {
         must: 'no column of the database contains the user after the erasure',
-        measured: left.length === 0 ? `none, after ${seconds} s` : left.join(),
-        holds: left.length === 0,
+        measured: found.length === 0 ? `none, after ${seconds} s` : found.join(),
+        holds: found.length === 0,
       },
       {
         must: 'the same search still finds a different user',

@@ -22,7 +22,7 @@ interface Answers {
   readonly statuses: Set<number>
 }
 
-async function ask(url: string, answers: Answers): Promise<number> {
+async function sendRequest(url: string, answers: Answers): Promise<number> {
   const elapsedMs = stopwatch()
   const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
   await response.text()
@@ -61,14 +61,17 @@ async function measure(service: Service, line: PostgresLine): Promise<readonly P
   await sleep(systemClock, 1_000)
   const hangingMs = stopwatch()
   while (hangingMs() < hangsMs) {
-    await Promise.all([ask(`${url}/readyz`, readiness), ask(`${admin ?? ''}/metrics`, metrics)])
+    await Promise.all([
+      sendRequest(`${url}/readyz`, readiness),
+      sendRequest(`${admin ?? ''}/metrics`, metrics),
+    ])
     await sleep(systemClock, 250)
   }
   line.isMute = false
   line.hangUp()
   const backMs = stopwatch()
   const after: Answers = { slowestMs: 0, statuses: new Set() }
-  while (backMs() < 30_000 && (await ask(`${url}/readyz`, after)) !== 200) {
+  while (backMs() < 30_000 && (await sendRequest(`${url}/readyz`, after)) !== 200) {
     await sleep(systemClock, 100)
   }
   const findingOf = (name: string, { slowestMs, statuses }: Answers, status: number) => ({

@@ -36,7 +36,7 @@ async function deliver(store: PostgresStore): Promise<readonly TimedClaim[]> {
       deliveries: [{ destinationId: 'crm', body: '{}' }],
     }))
     await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
-    for (let left = count; left > 0;) {
+    for (let remaining = count; remaining > 0;) {
       const shares = [
         {
           destinationId: 'crm',
@@ -49,7 +49,7 @@ async function deliver(store: PostgresStore): Promise<readonly TimedClaim[]> {
       const leased = await store.claim({ nowMs, shares })
       claims.push({ tookMs: claiming(), atMs: elapsedMs() })
       if (leased.length === 0) throw new Error('The added deliveries cannot be claimed')
-      left -= leased.length
+      remaining -= leased.length
       const settlements = leased.map((delivery) => {
         return { kind: 'delivered', delivery, attempts: 1 } as const
       })

@@ -85,13 +85,13 @@ async function run(): Promise<readonly PressureFinding[]> {
     const elapsedMs = stopwatch()
     const added = await ingest(ingesting)
     await sleep(500)
-    const left = added - sent
+    const unsent = added - sent
     const share = timer.tookMs / elapsedMs()
     return [
       {
         must: 'claims keep up: half a second after the last event, at most 250 deliveries wait',
-        measured: `${added} added, ${left} wait`,
-        holds: left <= perSecond / 2,
+        measured: `${added} added, ${unsent} wait`,
+        holds: unsent <= perSecond / 2,
       },
       {
         must: 'nextDue takes less than 10 % of the time',

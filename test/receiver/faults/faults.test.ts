@@ -12,7 +12,10 @@ import { dial, post, rawPost, readAll, start, trackBody, WatchedClock } from '..
 const shortDeadlineMs = 150
 
 /** Everything that arrives, and how the connection ended. */
-async function ask(port: number, path = '/'): Promise<{ text: string; error: string | undefined }> {
+async function sendRequest(
+  port: number,
+  path = '/',
+): Promise<{ text: string; error: string | undefined }> {
   const socket = await dial(port)
   let error: string | undefined
   socket.on('error', ({ code }: NodeJS.ErrnoException) => (error = code))
@@ -31,19 +34,19 @@ async function readUntil(socket: Socket, isEnough: (text: string) => boolean): P
 describe('on the wire', () => {
   test('reset resets the connection', async () => {
     const { receiver, port } = await start({ fault: 'reset' })
-    expect(await ask(port)).toEqual({ text: '', error: 'ECONNRESET' })
+    expect(await sendRequest(port)).toEqual({ text: '', error: 'ECONNRESET' })
     expect(receiver.events).toMatchObject([{ status: null, injected: 'reset', kind: 'webhook' }])
   })
 
   test('empty ends the connection without sending a byte', async () => {
     const { receiver, port } = await start({ fault: 'empty' })
-    expect(await ask(port)).toEqual({ text: '', error: undefined })
+    expect(await sendRequest(port)).toEqual({ text: '', error: undefined })
     expect(receiver.events).toMatchObject([{ status: null, injected: 'empty' }])
   })
 
   test('malformed sends bytes that are not HTTP', async () => {
     const { receiver, port } = await start({ fault: 'malformed' })
-    const { text, error } = await ask(port)
+    const { text, error } = await sendRequest(port)
     expect(text).not.toMatch(/^HTTP/)
     expect({ length: text.length > 0, error }).toEqual({ length: true, error: undefined })
     expect(receiver.events).toMatchObject([{ status: null, injected: 'malformed' }])
@@ -51,7 +54,7 @@ describe('on the wire', () => {
 
   test('truncate sends less than its Content-Length', async () => {
     const { receiver, port } = await start({ fault: 'truncate' })
-    const [head = '', body = ''] = (await ask(port)).text.split('\r\n\r\n')
+    const [head = '', body = ''] = (await sendRequest(port)).text.split('\r\n\r\n')
     expect(head).toMatch(/^HTTP\/1\.1 200 /)
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1])
     expect(body).toBe('{"ok":')
@@ -62,10 +65,10 @@ describe('on the wire', () => {
   test('hang sends nothing until the receiver closes', async () => {
     const { receiver, port } = await start({ fault: 'hang' })
     const received = new Promise((resolve) => receiver.on('event', resolve))
-    const asked = ask(port)
+    const reply = sendRequest(port)
     expect(await received).toMatchObject({ status: null, injected: 'hang' })
     await receiver.close()
-    expect((await asked).text).toBe('')
+    expect((await reply).text).toBe('')
   })
 
   test('drip sends one byte a second until the receiver closes', async () => {
@@ -175,10 +178,10 @@ describe('with any fault injected', () => {
     const receiver = new Receiver({ respond: 'hangx20,dripx20,endless' })
     const { port } = await receiver.start()
     const arrived = receiver.waitFor(50)
-    const asked = Array.from({ length: 50 }, () => ask(port))
+    const replies = Array.from({ length: 50 }, () => sendRequest(port))
     await arrived
     await receiver.close()
-    await Promise.all(asked)
+    await Promise.all(replies)
     expect(receiver.counts.wellFormed).toBe(50)
   })
 

@@ -12,8 +12,8 @@ const settings = {
 } as const
 
 function sequence(...numbers: readonly number[]): () => number {
-  const left = [...numbers]
-  return () => left.shift() ?? 0.99
+  const remaining = [...numbers]
+  return () => remaining.shift() ?? 0.99
 }
 
 test('random failures use up no answer of the plan', () => {

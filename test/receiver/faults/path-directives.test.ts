@@ -16,12 +16,12 @@ describe('a path asks for', () => {
     ['/hook/status/503', {}],
     ['/statuses/503', {}],
     ['/?status/503', {}],
-  ])('%s', (path, asked) => {
+  ])('%s', (path, expected) => {
     expect(readPathDirectives(path)).toEqual({
       delayMs: undefined,
       answer: undefined,
       problem: null,
-      ...asked,
+      ...expected,
     })
   })
 })

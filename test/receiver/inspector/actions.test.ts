@@ -361,9 +361,9 @@ describe('POST /_evroute/actions', () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
       expect(await from({ 'content-type': type })).toMatchObject({ status: 400 })
     }
-    const asked = async (path: string) => (await request(`${url}/_evroute/${path}`)).body.json()
-    expect(await asked('plan')).toEqual({ next: [], plans: [] })
-    expect(await asked('expectations')).toEqual({ expectations: [] })
+    const getJson = async (path: string) => (await request(`${url}/_evroute/${path}`)).body.json()
+    expect(await getJson('plan')).toEqual({ next: [], plans: [] })
+    expect(await getJson('expectations')).toEqual({ expectations: [] })
     expect(receiver.counts.received).toBe(1)
   })
 })

@@ -42,8 +42,8 @@ describe('the OpenAPI document', () => {
     ['post', '/_evroute/actions/expect', '', { expect: 'type:track' }],
     ['post', '/_evroute/actions/expect', '', { expect: 'type:trak' }],
     ['post', '/_evroute/actions/forget', '', { id: 9 }],
-  ] as const)('describes the response to %s %s%s %j', async (...asked) => {
-    const [method, path, query, body] = asked
+  ] as const)('describes the response to %s %s%s %j', async (...sent) => {
+    const [method, path, query, body] = sent
     const { url } = await start()
     await post(url, trackBody)
     const { statusCode, body: answer } = await request(`${url}${path}${query}`, {

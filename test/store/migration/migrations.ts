@@ -55,20 +55,20 @@ export async function expectMoved({
 
 /** Makes a move fail after a number of pages. */
 export function failAfter(pages: number): MoveRequest['progress'] {
-  let left = pages
+  let remaining = pages
   return () => {
-    if (left-- === 0) throw new Error('killed')
+    if (remaining-- === 0) throw new Error('killed')
   }
 }
 
 /** Makes a move end after a number of pages, as Ctrl-C does. */
 export function stopAfter(pages: number): Pick<MoveRequest, 'progress' | 'signal'> {
   const stop = new AbortController()
-  let left = pages
+  let remaining = pages
   return {
     signal: stop.signal,
     progress: () => {
-      if (--left === 0) stop.abort('SIGINT')
+      if (--remaining === 0) stop.abort('SIGINT')
     },
   }
 }
@@ -84,7 +84,7 @@ const heldLock = 77
 
 /** Returns functions for moves into the databases of a test file. */
 export function migrationsIn(databases: PostgresDatabases) {
-  return { newMigration, ask, moveHalfway, waitUntilWaiting }
+  return { newMigration, query, moveHalfway, waitUntilWaiting }
 
   /** Creates a full store, a copy of it for comparison, and an empty database. */
   async function newMigration(): Promise<Migration & { readonly copy: string }> {
@@ -97,7 +97,7 @@ export function migrationsIn(databases: PostgresDatabases) {
   }
 
   /** Runs a statement in the database of a migration. */
-  async function ask(
+  async function query(
     { url }: Migration,
     sql: string,
   ): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -110,7 +110,7 @@ export function migrationsIn(databases: PostgresDatabases) {
     migration: Migration,
   ): Promise<{ readonly moving: Promise<MoveOutcome>; readonly goOn: () => Promise<unknown> }> {
     await (await openStore(migration.url)).close()
-    await ask(
+    await query(
       migration,
       `CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         -- Sleeps, because a statement of a move may not wait for a lock for long.

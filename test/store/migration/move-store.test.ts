@@ -18,7 +18,7 @@ import { change, expectMoved, failAfter, move, migrationsIn, stopAfter } from '.
 import { contentsOf } from './store-contents.ts'
 
 const databases = new PostgresDatabases()
-const { newMigration, ask, moveHalfway, waitUntilWaiting } = migrationsIn(databases)
+const { newMigration, query, moveHalfway, waitUntilWaiting } = migrationsIn(databases)
 
 describe('moveStore', () => {
   test('moves everything, and reports the counts of both sides', async () => {
@@ -60,7 +60,7 @@ describe('moveStore', () => {
     // This includes dead rows, which would take up disk space until a VACUUM.
     const sizes =
       "SELECT pg_relation_size('evroute_messages') + pg_relation_size('evroute_deliveries') AS bytes"
-    expect(await ask(migration, sizes)).toEqual([{ bytes: '0' }])
+    expect(await query(migration, sizes)).toEqual([{ bytes: '0' }])
     for (const url of [migration.url, `sqlite:${migration.path}`])
       await (await openStore(url)).close()
     expect(await move(migration)).toMatchObject({ kind: 'moved' })
@@ -193,7 +193,7 @@ describe('moveStore', () => {
   test('can be repeated if its commit failed after it marked the file', async () => {
     const migration = await newMigration()
     await (await openStore(migration.url)).close()
-    await ask(
+    await query(
       migration,
       `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         RAISE EXCEPTION 'cannot commit'; END $$;
@@ -201,8 +201,8 @@ describe('moveStore', () => {
         FOR EACH ROW EXECUTE FUNCTION fail()`,
     )
     await expect(move(migration)).rejects.toThrow('cannot commit')
-    await ask(migration, 'DROP FUNCTION fail CASCADE')
-    expect(await ask(migration, 'SELECT FROM evroute_messages')).toHaveLength(0)
+    await query(migration, 'DROP FUNCTION fail CASCADE')
+    expect(await query(migration, 'SELECT FROM evroute_messages')).toHaveLength(0)
     await expect(openStore(`sqlite:${migration.path}`)).rejects.toMatchObject({
       message: expect.stringContaining('it has been moved to') as string,
       hint: expect.stringContaining('If `evroute migrate` was interrupted, run it again') as string,
@@ -220,7 +220,7 @@ describe('moveStore', () => {
     const migration = { ...(await newMigration()), url: server.url() }
     let isComplete = false
     line.watch = () => ({
-      asked: (bytes) => {
+      requested: (bytes) => {
         isComplete ||= bytes.includes('INSERT INTO evroute_moves')
         line.losesAnswers = isComplete && bytes.includes('COMMIT')
       },
@@ -311,14 +311,14 @@ describe('a store of an older version', () => {
     expect(await move({ ...migration, path })).toMatchObject({ kind: 'moved' })
     const counts =
       'SELECT (SELECT count(*) FROM evroute_deliveries) AS deliveries, count(*) FROM evroute_seen'
-    expect(await ask(migration, counts)).toEqual([{ deliveries: '4', count: '4' }])
+    expect(await query(migration, counts)).toEqual([{ deliveries: '4', count: '4' }])
   })
 
   test('restarts a migration that an earlier version did not complete', async () => {
     const migration = await newMigration()
     await (await openStore(migration.url)).close()
     await change(migration.path, "INSERT INTO moves VALUES ('earlier', 3, NULL)")
-    await ask(
+    await query(
       migration,
       `INSERT INTO evroute_seen VALUES ('website', 'of the earlier move', 5);
       INSERT INTO evroute_moves VALUES ('earlier', 2, 'seen', '["website","of the earlier move"]');

@@ -2,7 +2,7 @@
 import { moveStore } from '../../../src/store/migration/move-store.ts'
 
 const [path = '', url = '', pages = ''] = process.argv.slice(2)
-let left = Number(pages)
+let remaining = Number(pages)
 await moveStore({
   path,
   url,
@@ -12,6 +12,6 @@ await moveStore({
   nowMs: () => 0,
   // By then the next page is being moved.
   progress: () => {
-    if (--left === 0) setImmediate(() => process.kill(process.pid, 'SIGKILL'))
+    if (--remaining === 0) setImmediate(() => process.kill(process.pid, 'SIGKILL'))
   },
 })

@@ -9,7 +9,7 @@ import { PostgresDatabases } from '../../support/postgres.ts'
 import { change, expectMoved, move, migrationsIn, stopAfter } from './migrations.ts'
 
 const databases = new PostgresDatabases()
-const { newMigration, ask, moveHalfway, waitUntilWaiting } = migrationsIn(databases)
+const { newMigration, query, moveHalfway, waitUntilWaiting } = migrationsIn(databases)
 
 /** The size of SQLite's pages. */
 const pageBytes = 4_096
@@ -48,7 +48,7 @@ describe('a move that cannot be made', () => {
       code: 'store_unusable',
       message: `Cannot use the store ${migration.path}: database disk image is malformed`,
     })
-    expect(await ask(migration, 'SELECT count(*)::int AS count FROM evroute_messages')).toEqual([
+    expect(await query(migration, 'SELECT count(*)::int AS count FROM evroute_messages')).toEqual([
       { count: 0 },
     ])
   })
@@ -87,19 +87,19 @@ describe('a move that cannot be made', () => {
     const migration = await newMigration()
     await (await openStore(migration.url)).close()
     const now = 'extract(epoch FROM now()) * 1000'
-    await ask(migration, `INSERT INTO evroute_live_processes VALUES ('p_1', ${now}, 0, '{}')`)
+    await query(migration, `INSERT INTO evroute_live_processes VALUES ('p_1', ${now}, 0, '{}')`)
     await expect(move(migration)).rejects.toMatchObject({
       message: expect.stringContaining('a process is delivering from it') as string,
       hint: expect.stringContaining('run the same command again') as string,
     })
-    await ask(migration, 'UPDATE evroute_live_processes SET beaten_at = 0')
+    await query(migration, 'UPDATE evroute_live_processes SET beaten_at = 0')
     expect(await move(migration)).toMatchObject({ kind: 'moved' })
   })
 
   test('refuses a database that is being written to when it begins', async () => {
     const migration = await newMigration()
     await (await openStore(migration.url)).close()
-    await ask(migration, "BEGIN; INSERT INTO evroute_seen VALUES ('website', 'm_1', 5)")
+    await query(migration, "BEGIN; INSERT INTO evroute_seen VALUES ('website', 'm_1', 5)")
     const moving = move(migration)
     moving.catch(() => undefined)
     await waitUntilWaiting()
@@ -134,7 +134,7 @@ describe('a move that cannot be made', () => {
     const migration = await newMigration()
     await move(migration)
     const store = await openStore(migration.url)
-    await ask(migration, 'DELETE FROM evroute_moves')
+    await query(migration, 'DELETE FROM evroute_moves')
     await store.close()
     await expect(move(migration)).rejects.toMatchObject({
       message: expect.stringContaining('it already contains bodies') as string,
@@ -145,7 +145,7 @@ describe('a move that cannot be made', () => {
   test('names a database of a newer version, and one that cannot be reached', async () => {
     const migration = await newMigration()
     await (await openStore(migration.url)).close()
-    await ask(migration, 'INSERT INTO evroute_migrations VALUES (99)')
+    await query(migration, 'INSERT INTO evroute_migrations VALUES (99)')
     await expect(move(migration)).rejects.toThrow('newer version')
     await expect(move({ ...migration, url: 'postgres://me:secret@127.0.0.1:1/x' })).rejects.toThrow(
       'postgres://me@127.0.0.1:1/x',
@@ -155,7 +155,7 @@ describe('a move that cannot be made', () => {
   test('reports differences between the sides, and marks neither as moved', async () => {
     const migration = await newMigration()
     await (await openStore(migration.url)).close()
-    await ask(
+    await query(
       migration,
       `CREATE FUNCTION change_lane() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         NEW.lane = 'manual'; RETURN NEW; END $$;
@@ -176,7 +176,7 @@ describe('a move that cannot be made', () => {
     ])
     const seen = outcome.figures.find(({ what }) => what === 'messageIds')!
     expect(seen.source - seen.target).toBe(1)
-    expect(await ask(migration, 'SELECT FROM evroute_messages')).toHaveLength(0)
+    expect(await query(migration, 'SELECT FROM evroute_messages')).toHaveLength(0)
     for (const url of [migration.url, `sqlite:${migration.path}`])
       await (await openStore(url)).close()
   })
@@ -209,7 +209,7 @@ describe('a move includes', () => {
     database.close()
     await (await openStore(migration.url)).close()
     const inDatabase = movedOf(
-      await ask(
+      await query(
         migration,
         `SELECT substr(table_name, length('evroute_') + 1) AS kind, column_name AS name
         FROM information_schema.columns WHERE table_schema = current_schema()`,

@@ -128,9 +128,9 @@ describe('two processes', () => {
     await sync.take(member('a'))
     await entered
     const next = await other.beginSync()
-    const left = notification()
+    const notified = notification()
     await next.finish()
-    await left
+    await notified
   })
 })
 

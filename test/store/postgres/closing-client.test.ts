@@ -35,11 +35,11 @@ test.each(['a statement', 'a script', 'a transaction'])(
     const database = new Database(url, { connectionsMax: 1, isReadOnly: false })
     onTestFinished(() => database.close())
     const query = { sql: 'SELECT 1', values: [] }
-    const asked = {
+    const work = {
       'a statement': () => database.rows(query),
       'a script': () => database.script(['SELECT 1']),
       'a transaction': () => database.transaction((session) => session.rows(query)),
     }[kind]!
-    await expect(asked()).rejects.toMatchObject({ code: 'store_unusable' })
+    await expect(work()).rejects.toMatchObject({ code: 'store_unusable' })
   },
 )

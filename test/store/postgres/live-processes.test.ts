@@ -152,15 +152,15 @@ describe('processes of one database', () => {
     let second: Promise<readonly ProcessMembership[]> | undefined
     let isOver = false
     await database.transaction(async (session) => {
-      const ask = (sql: string) => session.rows({ sql, values: [] })
-      await ask('SELECT pg_advisory_xact_lock(28559206516094054)')
+      const run = (sql: string) => session.rows({ sql, values: [] })
+      await run('SELECT pg_advisory_xact_lock(28559206516094054)')
       const now = 'extract(epoch FROM clock_timestamp()) * 1000'
-      await ask(`INSERT INTO evroute_live_processes VALUES ('a', ${now}, 0, '{"crm": [0, null]}')`)
+      await run(`INSERT INTO evroute_live_processes VALUES ('a', ${now}, 0, '{"crm": [0, null]}')`)
       second = heartbeat('b').finally(() => {
         isOver = true
       })
       const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-      await vi.waitUntil(async () => isOver || (await ask(waiting)).length === 1, 60_000)
+      await vi.waitUntil(async () => isOver || (await run(waiting)).length === 1, 60_000)
     })
     expect(await second).toMatchObject([{ rank: 1, processes: 2 }])
   })

@@ -53,8 +53,8 @@ async function cut(session: Session): Promise<void> {
     values: [],
   })
   await query(`SELECT pg_terminate_backend(${own!.pid})`)
-  const left = `SELECT FROM pg_stat_activity WHERE pid = ${own!.pid}`
-  await vi.waitUntil(async () => (await query(left)).length === 0)
+  const sessionQuery = `SELECT FROM pg_stat_activity WHERE pid = ${own!.pid}`
+  await vi.waitUntil(async () => (await query(sessionQuery)).length === 0)
 }
 
 describe('a connection that is lost between two statements', () => {

@@ -73,8 +73,8 @@ describe('a process of an older version', () => {
     await tested.expectBalance()
     await vi.waitUntil(() => isComplete(older), 60_000)
     // The requests of purged deliveries are deleted too.
-    for (const gone of ['m_1', 'm_3', 'm_4']) {
-      expect(await findInPostgres(databases, url, `no user ${gone}`)).toEqual([])
+    for (const purged of ['m_1', 'm_3', 'm_4']) {
+      expect(await findInPostgres(databases, url, `no user ${purged}`)).toEqual([])
     }
     expect((await tested.list({ messageId: 'm_2', destinationId: 'crm' }))[0]).toMatchObject({
       lane: 'manual',

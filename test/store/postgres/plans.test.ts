@@ -62,8 +62,8 @@ async function stepsOf(
 }
 
 /** Returns the steps that read deliveries. */
-async function readsOf(...asked: Parameters<typeof stepsOf>): Promise<readonly PlanStep[]> {
-  return (await stepsOf(...asked)).filter(
+async function readsOf(...args: Parameters<typeof stepsOf>): Promise<readonly PlanStep[]> {
+  return (await stepsOf(...args)).filter(
     (step) => step['Relation Name'] === 'evroute_deliveries' && step['Node Type'].includes('Scan'),
   )
 }

@@ -306,8 +306,8 @@ describe('a database', () => {
       connectionsMax: 1,
       isReadOnly: false,
     })
-    const asked = slow.rows({ sql: 'SELECT pg_sleep(60)', values: [] })
-    await expect(asked).rejects.toMatchObject({ isTemporary: true })
+    const result = slow.rows({ sql: 'SELECT pg_sleep(60)', values: [] })
+    await expect(result).rejects.toMatchObject({ isTemporary: true })
     await slow.close()
   })
 

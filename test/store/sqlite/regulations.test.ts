@@ -83,8 +83,8 @@ describe('regulations in a file', () => {
     await withStore(async (store) => {
       expect(await erase(store, 100)).toBe('waiting')
       expect(await erase(store, 100)).toBe('nothing')
-      const left = await store.list({ filter: {}, limit: 10 })
-      expect(left.map(({ userId }) => userId)).toEqual([null, null])
+      const remaining = await store.list({ filter: {}, limit: 10 })
+      expect(remaining.map(({ userId }) => userId)).toEqual([null, null])
     })
   })
 

@@ -34,8 +34,8 @@ test('returns the total number of rows that it changed', async () => {
     (numbers) =>
       `UPDATE OR FAIL numbers SET square = ? WHERE number IN (${numbers}) AND number % 10 = 0`,
   )
-  const asked = numbersTo(150).map((number) => [number])
-  expect(statements.runRows(change, asked, [7])).toBe(10)
+  const numberRows = numbersTo(150).map((number) => [number])
+  expect(statements.runRows(change, numberRows, [7])).toBe(10)
   expect(statements.runRows(change, [], [7])).toBe(0)
 })
 
@@ -50,13 +50,13 @@ test('compiles a text once, and keeps a bounded number of statements', async () 
       },
     }),
   )
-  const ask = (number: number) =>
+  const sumWith = (number: number) =>
     statements.get({ sql: `SELECT ${number} + $1 AS sum FROM evroute_numbers`, values: [1] })
   statements.runRows(insert, [[0, 0]])
-  expect([ask(1), ask(1)]).toEqual([{ sum: 2 }, { sum: 2 }])
+  expect([sumWith(1), sumWith(1)]).toEqual([{ sum: 2 }, { sum: 2 }])
   expect(compiled.slice(1)).toEqual(['SELECT 1 + ?1 AS sum FROM numbers'])
-  for (const number of numbersTo(1_000)) ask(number)
+  for (const number of numbersTo(1_000)) sumWith(number)
   expect(compiled).toHaveLength(1_001)
-  ask(1)
+  sumWith(1)
   expect(compiled).toHaveLength(1_002)
 })

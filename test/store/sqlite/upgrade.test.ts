@@ -161,6 +161,6 @@ test('an erasure in progress in an older file is completed', async () => {
     erased: { pending: 1, settled: 1, members: 1 },
     streams: [{ destinationId: 'crm', pending: 1 }],
   })
-  const left = await store.list({ filter: { userId: 'u_1' }, limit: 10 })
-  expect(left.map(({ type }) => type)).toEqual(['delete'])
+  const remaining = await store.list({ filter: { userId: 'u_1' }, limit: 10 })
+  expect(remaining.map(({ type }) => type)).toEqual(['delete'])
 })

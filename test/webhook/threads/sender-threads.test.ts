@@ -74,7 +74,7 @@ describe('a sender in a thread', () => {
     const guard = new AddressGuard({ proxy: proxy.url, allow: ['127.0.0.1'] })
     const { open } = inThreads()
     expect(await postTo({ url: endpoint.url }, { open, guard })()).toMatchObject({ status: 200 })
-    expect(proxy.asked).toHaveLength(1)
+    expect(proxy.tunnels).toHaveLength(1)
   })
 
   test('signs as Standard Webhooks defines, and adds the headers of the request', async () => {

@@ -155,7 +155,7 @@ class ListenKeys {
   readonly #actions: {
     readonly [Kind in KeyEffect['kind']]: (effect: Extract<KeyEffect, { kind: Kind }>) => void
   } = {
-    tell: ({ text }) => this.#tell(text),
+    tell: ({ text }) => this.#print(text),
     show: ({ event }) => this.io.stderr.write(eventDetails(event, this.#parts.style)),
     compare: ({ event, other }) =>
       this.io.stderr.write(comparisonText(event, other, this.#parts.style)),
@@ -180,7 +180,9 @@ class ListenKeys {
 
   #showHeld(): void {
     if (this.#heldMissing > 0) {
-      this.#tell(`The oldest ${countOf(this.#heldMissing, 'request')} from the pause were dropped.`)
+      this.#print(
+        `The oldest ${countOf(this.#heldMissing, 'request')} from the pause were dropped.`,
+      )
     }
     for (const show of this.#held.splice(0)) show()
     this.#heldMissing = 0
@@ -205,7 +207,7 @@ class ListenKeys {
     return error ?? `answered ${status ?? 'nothing'}`
   }
 
-  #tell(text: string): void {
+  #print(text: string): void {
     this.io.stderr.write(`${this.#parts.style.faint(text)}\n`)
   }
 
@@ -213,12 +215,12 @@ class ListenKeys {
     this.#work = this.#work
       .then(work)
       .catch(messageOf)
-      .then((text) => this.#tell(text))
+      .then((text) => this.#print(text))
   }
 
   #failNext(failure: NextFailure): void {
     this.#targets?.receiver.respondNext(failure)
-    this.#tell(
+    this.#print(
       failure === 'hang' ? 'The next webhook times out.' : `The next webhook gets ${failure}.`,
     )
   }

@@ -34,7 +34,7 @@ export class RecordedStatements {
     const note = (text: string, columns: Columns | undefined): void => {
       this.columns.set(text, columns ?? this.columns.get(text))
     }
-    const asked = messages({ hasStartup: true }, (type, body) => {
+    const clientMessages = messages({ hasStartup: true }, (type, body) => {
       if (type === 'P') {
         const [name = '', text = ''] = body.toString().split('\0')
         prepared.set(name, text)
@@ -50,7 +50,7 @@ export class RecordedStatements {
     const answered = messages({ hasStartup: false }, (type, body) => {
       if (type === 'T' && current !== undefined) note(current, columnsOf(body))
     })
-    return { asked, answered }
+    return { requested: clientMessages, answered }
   }
 }
 
