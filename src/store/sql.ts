@@ -8,7 +8,7 @@ export interface Dialect {
   /** Like `forUpdate`, but skips rows that another transaction has locked. */
   readonly forUpdateSkipLocked: Sql
   /**
-   * Returns rows as the table `given` for a FROM clause. Its columns are the listed fields, and `place`, which
+   * Returns rows as the table `given` for a FROM clause. Its columns are the listed fields, and `position`, which
    * numbers the rows from 1.
    */
   readonly given: (rows: readonly object[], columns: Readonly<Record<string, ColumnType>>) => Sql

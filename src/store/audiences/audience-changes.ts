@@ -161,8 +161,8 @@ export class AudienceChanges {
     keys: readonly MemberKeys[],
   ): Script<readonly KnownLine[]> {
     const { key, gate, given } = this.#dialect
-    const lines = members.map(({ identity }, place) => ({
-      ...keys[place],
+    const lines = members.map(({ identity }, index) => ({
+      ...keys[index],
       user_id: toStoredOrNull(identity.userId),
     }))
     const ofLine = sql`FROM evroute_members WHERE audience_id = ${audience.id}
@@ -171,11 +171,11 @@ export class AudienceChanges {
       WITH ${gate}
       SELECT (SELECT number ${ofLine}) AS number, (SELECT value ${ofLine}) AS value,
         ${isSuppressed(sql`CAST(${audience.source_id} AS text)`, userId)} AS is_suppressed
-      FROM ${given(lines, { ...keyColumns, user_id: 'text' })} ORDER BY given.place`)
-    return rows.map(({ number, value, is_suppressed: isDropped }, place) => ({
+      FROM ${given(lines, { ...keyColumns, user_id: 'text' })} ORDER BY given.position`)
+    return rows.map(({ number, value, is_suppressed: isDropped }, index) => ({
       kept: number === null || value === null ? undefined : { number, value },
       isSuppressed: Boolean(isDropped),
-      key: keys[place]?.member_key ?? '',
+      key: keys[index]?.member_key ?? '',
     }))
   }
 
@@ -186,8 +186,8 @@ export class AudienceChanges {
   ): Script<void> {
     if (written.length === 0) return
     const { key, given } = this.#dialect
-    const rows = written.map(({ member: { identity }, place, number, value }) => ({
-      ...keys[place],
+    const rows = written.map(({ member: { identity }, index, number, value }) => ({
+      ...keys[index],
       user_id: toStoredOrNull(identity.userId),
       anonymous_id: toStoredOrNull(identity.anonymousId),
       email: toStoredOrNull(identity.email),
@@ -248,11 +248,11 @@ export class AudienceChanges {
           WHERE audience_id = ${audience.id} AND user_key = ${key(userKey)}
           LIMIT ${gone.length + 1}) AS counted) > given.identifiers AS stays
       FROM ${given(rows, { user_key: 'text', user_id: 'text', identifiers: 'bigint' })}
-      ORDER BY given.place`)
-    return [...users.values()].flatMap(({ last: identity }, place) =>
-      Boolean(found[place]?.stays)
+      ORDER BY given.position`)
+    return [...users.values()].flatMap(({ last: identity }, index) =>
+      Boolean(found[index]?.stays)
         ? []
-        : [{ identity, isSuppressed: Boolean(found[place]?.is_suppressed) }],
+        : [{ identity, isSuppressed: Boolean(found[index]?.is_suppressed) }],
     )
   }
 

@@ -14,7 +14,7 @@ export interface KnownLine {
 interface WrittenMember {
   readonly member: Member
   /** Its index in the part. */
-  readonly place: number
+  readonly index: number
   readonly number: number
   readonly value: string
 }
@@ -45,8 +45,8 @@ export function takePart({ members, known, nextNumber, wasListed }: PartRequest)
   const written = new Map<string, WrittenMember>()
   const listed = new Set<number>()
   let entered = 0
-  const outcomes = members.map((member, place): TakeOutcome => {
-    const line = known[place]
+  const outcomes = members.map((member, index): TakeOutcome => {
+    const line = known[index]
     if (line === undefined) throw new Error('the store returned nothing about a line of the list')
     const { isSuppressed, key } = line
     const kept = written.get(key) ?? line.kept
@@ -56,7 +56,7 @@ export function takePart({ members, known, nextNumber, wasListed }: PartRequest)
     const outcome = isSuppressed ? 'suppressed' : outcomeOf(value, kept?.value, isListed)
     if (outcome === 'entered') entered++
     if (outcome === 'entered' || kept !== undefined) listed.add(number)
-    if (isNews(outcome)) written.set(key, { member, place, number, value })
+    if (isNews(outcome)) written.set(key, { member, index, number, value })
     return outcome
   })
   const all = [...written.values()]

@@ -21,7 +21,7 @@ export interface AddedRow {
 }
 
 interface BatchDelivery {
-  readonly place: number
+  readonly deliveryIndex: number
   readonly destinationId: string
   readonly backlogMax?: number | undefined
   readonly eventPosition: number
@@ -216,12 +216,12 @@ function rowsOf(events: readonly NewEvent[]): {
   for (const [index, event] of events.entries()) {
     const positions = new Map<string, number>()
     const eventPosition = index + 1
-    for (const [place, { destinationId, body, backlogMax }] of event.deliveries.entries()) {
+    for (const [deliveryIndex, { destinationId, body, backlogMax }] of event.deliveries.entries()) {
       const bodyPosition = positions.get(body) ?? bodies.push({ eventPosition, body, uses: 0 })
       positions.set(body, bodyPosition)
       const row = bodies[bodyPosition - 1]
       if (row !== undefined) row.uses++
-      deliveries.push({ place, destinationId, backlogMax, eventPosition, bodyPosition })
+      deliveries.push({ deliveryIndex, destinationId, backlogMax, eventPosition, bodyPosition })
     }
   }
   return { bodies, deliveries }

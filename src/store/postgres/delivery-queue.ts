@@ -63,18 +63,13 @@ export class DeliveryQueue {
     const leased: NewLease[] = []
     const refusedIds: string[] = []
     const leftIds = new Set<string>()
-    for (const [index, { destinationId, eventPosition, place }] of query.deliveries.entries()) {
+    for (const [index, delivery] of query.deliveries.entries()) {
+      const { destinationId, eventPosition, deliveryIndex } = delivery
       const row = byPosition.get(index + 1)
       const eventIndex = eventPosition - 1
       if (row?.kind === 'leased') {
         const held = { lease: lease.number, leasedUntilMs: lease.untilMs }
-        leased.push({
-          eventIndex,
-          deliveryIndex: place,
-          id: row.id,
-          destinationId,
-          ...held,
-        })
+        leased.push({ eventIndex, deliveryIndex, id: row.id, destinationId, ...held })
       } else if (row?.kind === 'refused') refusedIds.push(destinationId)
       else if (outcomes[eventIndex] === 'routed') leftIds.add(destinationId)
     }

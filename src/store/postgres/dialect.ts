@@ -16,7 +16,7 @@ export const dialect: Dialect = Object.freeze({
     const names = Object.keys(columns)
     const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
     return sql`ROWS FROM (jsonb_to_recordset(${JSON.stringify(rows, names)}::jsonb)
-      AS (${raw(typed.join(', '))})) WITH ORDINALITY AS given (${raw([...names, 'place'].join(', '))})`
+      AS (${raw(typed.join(', '))})) WITH ORDINALITY AS given (${raw([...names, 'position'].join(', '))})`
   },
   // `OFFSET 0` keeps the planner from choosing a different join.
   deliveriesOfEach: (columns, condition, end = raw('OFFSET 0')) => sql`CROSS JOIN LATERAL (

@@ -67,14 +67,14 @@ export class LiveProcesses implements DeliveringProcesses {
   async heartbeat({ processId, destinationIds }: Heartbeat): Promise<readonly ProcessMembership[]> {
     if (destinationIds.length === 0) return []
     const named = JSON.stringify(destinationIds)
-    const places = await this.#clock.inAgreement(async () => {
+    const memberships = await this.#clock.inAgreement(async () => {
       const isKnown = this.#named.get(processId) === named
       const alive = isKnown ? await this.#heartbeat(processId, heartbeatSql(processId)) : undefined
       // Join if the destinations changed, or if another process removed this one because it stalled.
       return alive ?? (await this.#heartbeat(processId, joinSql(processId, destinationIds))) ?? []
     })
     this.#named.set(processId, named)
-    return places
+    return memberships
   }
 
   async leave({ processId }: { readonly processId: string }): Promise<void> {
@@ -104,7 +104,7 @@ export class LiveProcesses implements DeliveringProcesses {
     if (first === undefined) return undefined
     this.#clock.learn(first.now, sinceAskedMs)
     this.#known = new Map(rows.map((row) => [fromStored(row.process_id), this.#processOf(row)]))
-    return placesOf(processId, this.#known, first.now)
+    return membershipsOf(processId, this.#known, first.now)
   }
 
   #processOf({ process_id: id, version, destinations }: LiveRow): LiveProcess {
@@ -172,10 +172,10 @@ function literal(text: string): string {
 }
 
 /**
- * Returns the place of a process among the live ones, for each of its destinations; undefined if it is not live.
+ * Returns the rank of a process among the live ones, for each of its destinations; undefined if it is not live.
  * A process that left a destination counts for as long as a dead one, because it may have requests in flight.
  */
-function placesOf(
+function membershipsOf(
   processId: string,
   processes: ReadonlyMap<string, LiveProcess>,
   nowMs: number,

@@ -2,8 +2,8 @@ import { erasedReason } from '../added-deliveries.ts'
 import { firstRow, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import {
   erasableColumns,
-  placeColumns,
-  type DeliveryPlace,
+  rowKeyColumns,
+  type DeliveryRowKey,
   type ErasableRow,
   type ErasureEngine,
   type HeldRow,
@@ -13,18 +13,18 @@ import {
 type SeenKey = { readonly source_id: string; readonly message_id: string }
 
 /** The condition that joins deliveries with their keys in the table `given`. */
-const isPlaced = raw('delivery.destination_id = given.destination_id AND delivery.id = given.id')
+const hasGivenKey = raw('delivery.destination_id = given.destination_id AND delivery.id = given.id')
 
 /**
- * Returns the next deliveries after `place` with ids up to `lastId`, all of one destination; none at the end.
+ * Returns the next deliveries after `key` with ids up to `lastId`, all of one destination; none at the end.
  * Goes through all deliveries instead of the index of users, because a regulation may name 5,000 users, and
  * that index lacks ids that an alias replaced.
  */
 export function* deliveriesAfter(
-  place: DeliveryPlace,
+  key: DeliveryRowKey,
   { lastId, rowsMax }: { readonly lastId: number; readonly rowsMax: number },
 ): Script<readonly ErasableRow[]> {
-  let [destinationId, id]: [string | null, number] = [place.destination_id, place.id]
+  let [destinationId, id]: [string | null, number] = [key.destination_id, key.id]
   while (destinationId !== null) {
     const rows = yield* rowsOf<ErasableRow>(sql`
       SELECT ${raw(erasableColumns)} FROM evroute_deliveries
@@ -46,14 +46,14 @@ function* destinationAfter(destinationId: string): Script<string | null> {
 /** Locks deliveries, and returns those that exist. */
 export function hold(
   { dialect, isUnleased }: ErasureEngine,
-  places: readonly DeliveryPlace[],
+  keys: readonly DeliveryRowKey[],
   nowMs: number,
 ): Script<readonly HeldRow[]> {
   const { forUpdate, given } = dialect
   const columns = erasableColumns.split(', ').map((column) => `delivery.${column}`)
   return rowsOf<HeldRow>(sql`
     SELECT ${raw(columns.join(', '))}, state = 'pending' AND NOT ${isUnleased(nowMs)} AS "isLeased"
-    FROM ${given(places, placeColumns)} JOIN evroute_deliveries delivery ON ${isPlaced}
+    FROM ${given(keys, rowKeyColumns)} JOIN evroute_deliveries delivery ON ${hasGivenKey}
     ORDER BY delivery.destination_id, delivery.id ${forUpdate}`)
 }
 
@@ -65,8 +65,8 @@ export function* eraseDeliveries(
 ): Script<void> {
   if (rows.length === 0) return
   const { dialect } = engine
-  const places = dialect.given(rows, placeColumns)
-  const textId = yield* emptyText(places, rows.length, dialect)
+  const keys = dialect.given(rows, rowKeyColumns)
+  const textId = yield* emptyText(keys, rows.length, dialect)
   const erased = rows.map((row) => ({
     ...row,
     message_id: namesUser(row) ? `erased-${row.id}` : row.message_id,
@@ -78,8 +78,8 @@ export function* eraseDeliveries(
       settled_at = CASE state WHEN 'pending' THEN CAST(${nowMs} AS bigint) ELSE settled_at END,
       reason = CASE state WHEN 'delivered' THEN reason ELSE ${raw(`'${erasedReason}'`)} END,
       state = CASE state WHEN 'pending' THEN 'failed' ELSE state END${engine.releasedColumns}${engine.erasedColumns}
-    FROM ${dialect.given(erased, { ...placeColumns, message_id: 'text' })} WHERE ${isPlaced}`)
-  yield* engine.forgetAnswers(places)
+    FROM ${dialect.given(erased, { ...rowKeyColumns, message_id: 'text' })} WHERE ${hasGivenKey}`)
+  yield* engine.forgetAnswers(keys)
   yield* forgetSeen(rows.filter(namesUser), dialect)
   const failed = rows.filter(({ state }) => state === 'pending')
   if (failed.length > 0) yield* engine.countChanges(failed, 'failed')
@@ -106,13 +106,13 @@ export function* forgetSeen(
  * other delivery of the same event needs them.
  */
 function* emptyText(
-  places: Sql,
+  keys: Sql,
   deliveries: number,
   { forUpdate, given, isOneOf, newTextId }: Dialect,
 ): Script<number> {
   const uses = yield* rowsOf<{ readonly id: number; readonly uses: number }>(sql`
     SELECT delivery.body_id AS id, count(*) AS uses
-    FROM ${places} JOIN evroute_deliveries delivery ON ${isPlaced} GROUP BY delivery.body_id`)
+    FROM ${keys} JOIN evroute_deliveries delivery ON ${hasGivenKey} GROUP BY delivery.body_id`)
   const texts = given(uses, { id: 'bigint', uses: 'bigint' })
   const isUsed = isOneOf('id', sql`SELECT given.id FROM ${texts}`)
   yield* run(sql`SELECT 1 FROM evroute_messages WHERE ${isUsed} ORDER BY id ${forUpdate}`)

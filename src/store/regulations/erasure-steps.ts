@@ -5,8 +5,8 @@ import { fromStored } from '../stored-text.ts'
 import { isOfSources } from '../suppressions.ts'
 import { deliveriesAfter, eraseDeliveries, forgetSeen, hold } from './erasure-deliveries.ts'
 import {
-  placeColumns,
-  type DeliveryPlace,
+  rowKeyColumns,
+  type DeliveryRowKey,
   type ErasableRow,
   type ErasureEngine,
 } from './regulation-engine.ts'
@@ -123,31 +123,31 @@ export class ErasureSteps {
   *#eraseDeliveries(erasure: Erasure, { nowMs, rowsMax }: StepRequest): Script<Part> {
     const { last_id: lastId } = erasure
     const subjects = yield* this.#subjectsOf(erasure)
-    let place: DeliveryPlace = { destination_id: erasure.at_key, id: erasure.at_id }
+    let reached: DeliveryRowKey = { destination_id: erasure.at_key, id: erasure.at_id }
     let checked = 0
-    let wanted: readonly DeliveryPlace[] = []
+    let wanted: readonly DeliveryRowKey[] = []
     while (checked < rowsMax && wanted.length === 0) {
       const limit = Math.min(rowsMax - checked, this.#engine.erasedRowsMax)
-      const rows = yield* deliveriesAfter(place, { lastId, rowsMax: limit })
+      const rows = yield* deliveriesAfter(reached, { lastId, rowsMax: limit })
       const last = rows.at(-1)
       if (last === undefined) return { rows: checked, next: 'left' }
       checked += rows.length
       wanted = rows.filter((row) => isAbout(row, subjects, erasure))
-      place = last
+      reached = last
     }
     yield* this.#eraseOrLeave(erasure, wanted, nowMs)
-    return { rows: checked, next: [place.destination_id, place.id] }
+    return { rows: checked, next: [reached.destination_id, reached.id] }
   }
 
   *#eraseLeft(erasure: Erasure, { nowMs, rowsMax }: StepRequest): Script<Part> {
     const ofErasure = sql`FROM evroute_regulation_left WHERE number = ${erasure.number}`
-    const places = yield* rowsOf<DeliveryPlace>(sql`
+    const keys = yield* rowsOf<DeliveryRowKey>(sql`
       DELETE ${ofErasure} AND (destination_id, delivery_id) IN (
         SELECT destination_id, delivery_id ${ofErasure}
         ORDER BY destination_id, delivery_id LIMIT ${rowsMax})
       RETURNING destination_id, delivery_id AS id`)
-    const leased = yield* this.#eraseOrLeave(erasure, places, nowMs)
-    const rows = places.length
+    const leased = yield* this.#eraseOrLeave(erasure, keys, nowMs)
+    const rows = keys.length
     if (leased < rows && rows === rowsMax) return { rows, next: start }
     return { rows, next: leased > 0 ? 'waiting' : 'seen' }
   }
@@ -193,8 +193,8 @@ export class ErasureSteps {
   *#eraseNotifications(erasure: Erasure, request: StepRequest): Script<Part> {
     const notifications = new RegulationNotifications(erasure, this.#dialect)
     const limits = { idsMax: request.rowsMax, rowsMax: this.#engine.erasedRowsMax }
-    const { places, checked: rows, next } = yield* notifications.unerased(erasure.at_id, limits)
-    yield* this.#eraseOrLeave(erasure, places, request.nowMs)
+    const { keys, checked: rows, next } = yield* notifications.unerased(erasure.at_id, limits)
+    yield* this.#eraseOrLeave(erasure, keys, request.nowMs)
     if (next !== null) return { rows, next: ['', next] }
     if (!(yield* notifications.isAnyLeft())) return { rows, next: 'last traces' }
     return { rows, next: Boolean(erasure.is_store_erased) ? 'waiting' : 'traces' }
@@ -203,16 +203,16 @@ export class ErasureSteps {
   /** Erases deliveries, but only records leased ones, for later. Returns how many are leased. */
   *#eraseOrLeave(
     { number }: Erasure,
-    places: readonly DeliveryPlace[],
+    keys: readonly DeliveryRowKey[],
     nowMs: number,
   ): Script<number> {
-    if (places.length === 0) return 0
-    const held = yield* hold(this.#engine, places, nowMs)
+    if (keys.length === 0) return 0
+    const held = yield* hold(this.#engine, keys, nowMs)
     const left = held.filter(({ isLeased }) => Boolean(isLeased))
     if (left.length > 0) {
       yield* run(sql`INSERT INTO evroute_regulation_left (number, destination_id, delivery_id)
         SELECT ${number}, given.destination_id, given.id
-        FROM ${this.#dialect.given(left, placeColumns)} WHERE true ON CONFLICT DO NOTHING`)
+        FROM ${this.#dialect.given(left, rowKeyColumns)} WHERE true ON CONFLICT DO NOTHING`)
     }
     const free = held.filter(({ isLeased }) => !Boolean(isLeased))
     yield* eraseDeliveries(this.#engine, free, nowMs)

@@ -5,16 +5,16 @@ import type { LogEngine } from '../log/log-changes.ts'
 import type { Script, Sql, SqlDatabase } from '../sql.ts'
 
 /** The key of a delivery in an erasure: its destination in the stored form, and its id. */
-export interface DeliveryPlace {
+export interface DeliveryRowKey {
   readonly destination_id: string
   readonly id: number
 }
 
-/** The columns of a {@link DeliveryPlace}. */
-export const placeColumns = { destination_id: 'text', id: 'bigint' } as const
+/** The columns of a {@link DeliveryRowKey}. */
+export const rowKeyColumns = { destination_id: 'text', id: 'bigint' } as const
 
 /** The columns of a delivery that an erasure checks. */
-export interface ErasableRow extends DeliveryPlace {
+export interface ErasableRow extends DeliveryRowKey {
   readonly source_id: string
   readonly message_id: string
   readonly type: EventType

@@ -2,7 +2,7 @@ import type { LoggedState, NewEvent } from '../../delivery/index.ts'
 import type { NotificationStream } from '../../privacy/index.ts'
 import { raw, rowsOf, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import type { DeliveryPlace } from './regulation-engine.ts'
+import type { DeliveryRowKey } from './regulation-engine.ts'
 
 /** The columns of a regulation that describe its notifications. */
 export interface NotificationColumns {
@@ -26,7 +26,7 @@ interface IdRange {
 }
 
 interface Unerased {
-  readonly places: readonly DeliveryPlace[]
+  readonly keys: readonly DeliveryRowKey[]
   /** The number of ids that were checked. */
   readonly checked: number
   /** The id after which to search once these are erased; null at the end. */
@@ -76,12 +76,12 @@ export class RegulationNotifications {
   ): Script<Unerased> {
     const from = Math.max(afterId, this.#ids.afterId)
     const to = Math.min(from + idsMax, this.#ids.lastId)
-    const places = yield* rowsOf<DeliveryPlace>(sql`
+    const keys = yield* rowsOf<DeliveryRowKey>(sql`
       SELECT given.destination_id, delivery.id
       FROM ${this.#from('id, state, user_id', { afterId: from, lastId: to })}
       WHERE ${isUnerased} LIMIT ${rowsMax}`)
-    if (places.length === rowsMax) return { places, checked: rowsMax, next: from }
-    return { places, checked: to - from, next: to < this.#ids.lastId ? to : null }
+    if (keys.length === rowsMax) return { keys, checked: rowsMax, next: from }
+    return { keys, checked: to - from, next: to < this.#ids.lastId ? to : null }
   }
 
   /** Tells whether any notification is pending, or delivered and not yet erased. */

@@ -166,7 +166,7 @@ function* addRegulation(
   const users = userIds.map((userId) => ({ user_id: toStored(userId) }))
   yield* run(sql`
     INSERT INTO evroute_regulation_users (number, place, user_id)
-    SELECT ${number}, given.place, given.user_id FROM ${given(users, { user_id: 'text' })}`)
+    SELECT ${number}, given.position, given.user_id FROM ${given(users, { user_id: 'text' })}`)
   return number
 }
 

@@ -17,7 +17,7 @@ interface ClaimedRow extends ProgressRow {
 }
 
 interface DueRow {
-  readonly place: number
+  readonly position: number
   readonly lane: Lane
   readonly due_at: number | null
 }
@@ -58,17 +58,17 @@ export function nextDue(
   // If most destinations have no pending deliveries, `waiting` is 50 times as fast as checking their lanes.
   const rows = statements.all(sql`
     WITH waiting AS MATERIALIZED (
-      SELECT key AS place, value AS id FROM json_each(${JSON.stringify(destinationIds.map(toStored))})
+      SELECT key AS position, value AS id FROM json_each(${JSON.stringify(destinationIds.map(toStored))})
       WHERE EXISTS (SELECT 1 FROM deliveries WHERE destination_id = value AND state = 'pending'))
-    SELECT place, lanes.value AS lane, (
+    SELECT position, lanes.value AS lane, (
       SELECT due_at FROM deliveries INDEXED BY deliveries_waiting
       CROSS JOIN messages ON messages.id = body_id
       WHERE destination_id = waiting.id AND lane = lanes.value AND state = 'pending'
         AND deliveries.id NOT IN (SELECT value FROM json_each(${leases.idsOf(destinationIds)}))
       ORDER BY due_at, deliveries.id LIMIT 1) AS due_at
     FROM waiting CROSS JOIN json_each(${JSON.stringify(lanes)}) AS lanes`) as DueRow[]
-  return rows.flatMap(({ place, lane, due_at: dueAtMs }) => {
-    const destinationId = destinationIds[place]
+  return rows.flatMap(({ position, lane, due_at: dueAtMs }) => {
+    const destinationId = destinationIds[position]
     return destinationId === undefined || dueAtMs === null ? [] : [{ destinationId, lane, dueAtMs }]
   })
 }

@@ -7,7 +7,7 @@ export const dialect: Dialect = Object.freeze({
   given: (rows, columns) => {
     const names = Object.keys(columns)
     const read = names.map((name) => `value ->> '$.${name}' AS ${name}`)
-    return sql`(SELECT ${raw(read.join(', '))}, key + 1 AS place
+    return sql`(SELECT ${raw(read.join(', '))}, key + 1 AS position
       FROM json_each(${JSON.stringify(rows, names)})) AS given`
   },
   deliveriesOfEach: (_columns, condition) =>

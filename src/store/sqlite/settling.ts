@@ -43,10 +43,10 @@ const end = rowsStatement(
 const addRequests = rowsStatement(
   '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   (rows) => `
-    WITH sent (delivery_id, place, attempt, lane, url, at, duration, outcome,
+    WITH sent (delivery_id, position, attempt, lane, url, at, duration, outcome,
       status, error, excerpt) AS (VALUES ${rows})
     INSERT OR FAIL INTO requests SELECT d.id,
-      sent.place + (SELECT coalesce(max(r.id), 0) FROM requests r WHERE r.delivery_id = d.id),
+      sent.position + (SELECT coalesce(max(r.id), 0) FROM requests r WHERE r.delivery_id = d.id),
       sent.attempt, sent.lane, sent.url, sent.at, sent.duration, sent.outcome, sent.status,
       sent.error, CASE WHEN ${isErased} THEN '' ELSE sent.excerpt END
     FROM sent CROSS JOIN deliveries d ON d.id = sent.delivery_id`,

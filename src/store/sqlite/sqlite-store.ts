@@ -49,7 +49,7 @@ const synchronousFull = 2
 const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
 /** Where a store is: in a locked file, or in memory with limits. */
-interface StorePlace {
+interface StoreLocation {
   readonly path: string
   readonly lock?: DeliveryLock
   readonly bounds?: MemoryBoundsOptions
@@ -72,7 +72,7 @@ export class SqliteStore extends FileLog implements Store {
   readonly #writes: WriteQueue
   #closed: Promise<void> | undefined
 
-  private constructor(database: Database, { path, lock, bounds }: StorePlace) {
+  private constructor(database: Database, { path, lock, bounds }: StoreLocation) {
     const statements = new Statements(database)
     const parts: StoreParts = {
       statements,

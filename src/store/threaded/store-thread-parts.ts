@@ -57,7 +57,7 @@ function messagesTo(store: SqliteStore): StoreThreadParts['messages'] {
     settle: async (message) => {
       const batch = JSON.parse(message) as EndRequest<LeaseEnd>
       const effective = new Set(await store.settle(batch))
-      return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
+      return batch.settlements.flatMap((each, index) => (effective.has(each) ? [index] : []))
     },
   }
 }

@@ -47,8 +47,8 @@ export async function openThreadedStore(
       return added
     },
     async settle(batch) {
-      const places = await settle(settleMessage(batch))
-      return places.flatMap((place) => batch.settlements[place] ?? [])
+      const indexes = await settle(settleMessage(batch))
+      return indexes.flatMap((index) => batch.settlements[index] ?? [])
     },
     checkWritable: calls.method('store', 'checkWritable'),
     claim: calls.method('store', 'claim'),
