@@ -111,11 +111,11 @@ async function changeAll(
   const nowMs = runtime.clock.nowMs()
   let total = 0
   for (;;) {
-    const asked = Math.min(limit - total, pageRowsMax)
-    const count = await log[kind]({ nowMs, filter, limit: asked })
+    const pageLimit = Math.min(limit - total, pageRowsMax)
+    const count = await log[kind]({ nowMs, filter, limit: pageLimit })
     if (kind === 'discard') metrics.discarded(count)
     total += count
-    if (count < asked || total === limit) return total
+    if (count < pageLimit || total === limit) return total
     // Let other work on the store take its turn.
     await nextTurn()
   }

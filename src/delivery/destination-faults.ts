@@ -93,9 +93,9 @@ export class DestinationFaults {
     const before = this.#faults
     const now = new Map(
       destinations.map(({ id, endpoints }) => {
-        const places = [backlog, ...endpoints.map(({ url }) => url)]
-        const faultsAt = (place: string) => before.get(id)?.get(place) ?? new Map<string, Lasting>()
-        return [id, new Map(places.map((place) => [place, faultsAt(place)]))]
+        const keys = [backlog, ...endpoints.map(({ url }) => url)]
+        const faultsAt = (key: string) => before.get(id)?.get(key) ?? new Map<string, Lasting>()
+        return [id, new Map(keys.map((key) => [key, faultsAt(key)]))]
       }),
     )
     this.#end('lasted', ({ destinationId, url }) => now.get(destinationId)?.has(url) !== true)

@@ -95,11 +95,11 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     part: Part,
     name: Name,
   ): Method<Parts[Part], Name> {
-    const ask = (argument: unknown): Promise<unknown> =>
+    const call = (argument: unknown): Promise<unknown> =>
       this.#closed === undefined
         ? this.#ask(part, name, argument)
         : Promise.reject(this.#owner.closedError())
-    return ask as Method<Parts[Part], Name>
+    return call as Method<Parts[Part], Name>
   }
 
   /** Sends gathered calls now, instead of at the end of this turn of the event loop. */

@@ -316,13 +316,13 @@ function logs(tested: StoreUnderTest): void {
   })
 
   test('drops a request of a purged delivery, and settles the others', async () => {
-    const gone = await tested.leaseOne()
-    await tested.settle(delivered(gone))
+    const purged = await tested.leaseOne()
+    await tested.settle(delivered(purged))
     await tested.purge({ deliveredBeforeMs: nowMs + 1 })
     const delivery = await tested.leaseOne('m_2')
-    const requests = [requestOf(gone), requestOf(delivery)]
+    const requests = [requestOf(purged), requestOf(delivery)]
     await tested.log(requests, delivered(delivery))
-    expect(await tested.store.story(gone)).toBeUndefined()
+    expect(await tested.store.story(purged)).toBeUndefined()
     expect((await tested.story(delivery)).requests).toEqual([requests[1]])
   })
 }

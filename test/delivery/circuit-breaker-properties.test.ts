@@ -161,7 +161,11 @@ test('a recovered endpoint gets its whole concurrency after at most that many re
   const property = fc.property(concurrencies, steps, (...given) => {
     const driver = drive(...given)
     driver.endAll('success')
-    for (let asked = 0; asked < driver.concurrency && driver.breaker.state !== 'closed'; asked++) {
+    for (
+      let attempt = 0;
+      attempt < driver.concurrency && driver.breaker.state !== 'closed';
+      attempt++
+    ) {
       driver.waitForProbe()
       expect(driver.start()).toBe(true)
       driver.endAll('success')

@@ -76,10 +76,10 @@ describe('the cost of a request', () => {
 
 /** Returns a function that lists the destinations whose queues the dispatcher checked. */
 function watchQueues(): () => ReadonlySet<string> {
-  const asked = ['next', 'room', 'giveBackIdle', 'parkedUntilMs', 'isUndeliverable'] as const
+  const methods = ['next', 'room', 'giveBackIdle', 'parkedUntilMs', 'isUndeliverable'] as const
   const { prototype } = DestinationQueue
   const isEmpty = vi.spyOn(prototype, 'isEmpty', 'get')
-  const spies = [isEmpty, ...asked.map((method) => vi.spyOn(prototype, method))]
+  const spies = [isEmpty, ...methods.map((method) => vi.spyOn(prototype, method))]
   onTestFinished(() => spies.forEach((spy) => spy.mockRestore()))
   return () => {
     const queues = spies.flatMap(({ mock }) => mock.contexts) as DestinationQueue[]

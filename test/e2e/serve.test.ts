@@ -121,11 +121,11 @@ describe('serve', () => {
     await post(url, writeKey, 'm_1')
     await endpoint.received(1)
     const token = `@${join(folder, 'evroute.secrets', 'admin-token')}`
-    const asked = ['--api', admin, '--token', token, '--json']
+    const apiOptions = ['--api', admin, '--token', token, '--json']
     await expect
-      .poll(async () => (await runBinary(['deliveries', ...asked])).records)
+      .poll(async () => (await runBinary(['deliveries', ...apiOptions])).records)
       .toMatchObject([{ kind: 'delivery', messageId: 'm_1', state: 'delivered' }])
-    const audit = await runBinary(['audit', ...asked])
+    const audit = await runBinary(['audit', ...apiOptions])
     expect(audit.records).toMatchObject([{ balanced: true, ledger: { accepted: 1 } }])
     expect(audit.code).toBe(0)
   })

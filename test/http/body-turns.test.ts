@@ -5,7 +5,7 @@ import { BodyTurns } from '../../src/http/body-turns.ts'
 const large = 500_000
 
 /** Requests turns for bodies of these sizes, and records in which turn of the event loop each started. */
-function asked(turns: BodyTurns, sizes: readonly number[]) {
+function requestTurns(turns: BodyTurns, sizes: readonly number[]) {
   let turn = 0
   const came: [size: number, turn: number][] = []
   for (const size of sizes) {
@@ -28,7 +28,7 @@ function asked(turns: BodyTurns, sizes: readonly number[]) {
 }
 
 test('bodies are handled immediately while the turn has time left', () => {
-  const { came } = asked(new BodyTurns(60_000), [large, 1, large])
+  const { came } = requestTurns(new BodyTurns(60_000), [large, 1, large])
   expect(came).toEqual([
     [large, 0],
     [1, 0],
@@ -37,7 +37,7 @@ test('bodies are handled immediately while the turn has time left', () => {
 })
 
 test("once a turn's time is used up, every fourth turn handles one large body, and small ones go first", async () => {
-  const { after } = asked(new BodyTurns(0), [large, large + 1, large + 2, 1, 2])
+  const { after } = requestTurns(new BodyTurns(0), [large, large + 1, large + 2, 1, 2])
   expect(await after(8)).toEqual([
     [large, 0],
     [1, 4],
@@ -49,7 +49,7 @@ test("once a turn's time is used up, every fourth turn handles one large body, a
 
 test('many small bodies do not starve a large one', async () => {
   const sizes = Array.from({ length: 40 }, (_, index) => index)
-  const { after } = asked(new BodyTurns(0), [0, ...sizes, large])
+  const { after } = requestTurns(new BodyTurns(0), [0, ...sizes, large])
   expect((await after(4)).at(-1)).toEqual([large, 4])
   expect((await after(8)).length).toBe(34)
   expect((await after(12)).length).toBe(42)
@@ -57,7 +57,7 @@ test('many small bodies do not starve a large one', async () => {
 
 test('a turn without bodies resets the count', async () => {
   const turns = new BodyTurns(0)
-  const { after } = asked(turns, [large, large])
+  const { after } = requestTurns(turns, [large, large])
   await after(12)
   expect(turns.wait(large)).toBeUndefined()
 })

@@ -110,11 +110,11 @@ test('a fault after a valid request is not answered if that request ends the con
 
 test('a fault in the body of a request is answered after the earlier requests', async () => {
   const responses: ServerResponse[] = []
-  const asked = new EventEmitter<{ all: [] }>()
-  const arrived = once(asked, 'all')
+  const emitter = new EventEmitter<{ all: [] }>()
+  const arrived = once(emitter, 'all')
   const { socket } = await start((_request, response) => {
     responses.push(response)
-    if (responses.length === 3) asked.emit('all')
+    if (responses.length === 3) emitter.emit('all')
   })
   const answers = readAll(socket)
   socket.write(`${get}${get}${postHead(['Transfer-Encoding: chunked'])}zz\r\n`)

@@ -64,7 +64,7 @@ describe('a coalescing log', () => {
     const { lines, clock, log } = createLog()
     const down = (): void => log.warn('an endpoint is down')
     const well = (): void => log.info('an endpoint has recovered')
-    for (const tell of [down, well, down, well, down]) tell()
+    for (const logLine of [down, well, down, well, down]) logLine()
     await clock.advance(minuteMs)
     expect(lines.slice(2)).toEqual([
       'info an endpoint has recovered repeated=1',

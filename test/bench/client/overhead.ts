@@ -74,7 +74,7 @@ async function startServer(tracker: TrackerName, { origin }: Sink): Promise<Serv
 async function load(origin: string, count: number): Promise<number> {
   const pool = new Pool(origin, { connections })
   let next = 0
-  const ask = async (): Promise<void> => {
+  const fetchOrders = async (): Promise<void> => {
     while (next < count) {
       const { statusCode, body } = await pool.request({ method: 'GET', path: `/orders/${next++}` })
       await body.dump()
@@ -82,7 +82,7 @@ async function load(origin: string, count: number): Promise<number> {
     }
   }
   const elapsedMs = stopwatch()
-  await Promise.all(Array.from({ length: connections }, ask))
+  await Promise.all(Array.from({ length: connections }, fetchOrders))
   const perSecond = count / (elapsedMs() / 1_000)
   await pool.close()
   return perSecond

@@ -42,15 +42,15 @@ describe('a receiver with several endpoints', () => {
     expect(urls.every((each) => each.startsWith('https:'))).toBe(true)
     const dispatcher = { rejectUnauthorized: false }
     const { request } = await import('node:https')
-    const ask = (each: string): Promise<string | undefined> =>
+    const errorCodeOf = (each: string): Promise<string | undefined> =>
       new Promise((resolve) => {
         const asking = request(each, { method: 'POST', ...dispatcher })
         asking.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
         asking.end(trackBody)
       })
-    expect(await ask(urls[0]!)).toBe('ECONNRESET')
+    expect(await errorCodeOf(urls[0]!)).toBe('ECONNRESET')
     const arrived = receiver.waitFor(2)
-    const hanging = ask(urls[1]!)
+    const hanging = errorCodeOf(urls[1]!)
     await arrived
     await receiver.close()
     expect(await hanging).toBe('ECONNRESET')

@@ -284,11 +284,11 @@ describe('the thread of a store', () => {
     const pending = [store.add(batchOf('m_1')), store.ledger(), store.audit()]
     await nextTurn()
     store.disconnect?.()
-    const gone = { code: 'store_unusable', isTemporary: true, message: /does not answer/ }
+    const unusable = { code: 'store_unusable', isTemporary: true, message: /does not answer/ }
     for (const answer of await Promise.allSettled(pending)) {
       expect(answer).toMatchObject({
         status: 'rejected',
-        reason: { ...gone, message: expect.stringMatching(gone.message) as string },
+        reason: { ...unusable, message: expect.stringMatching(unusable.message) as string },
       })
     }
     await store.close()

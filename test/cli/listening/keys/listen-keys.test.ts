@@ -15,7 +15,7 @@ import { receivedEvent } from './events.ts'
 /** A terminal without a window. A call of `press` presses a key. */
 class FakeTerminal implements Terminal {
   readonly rows = 3
-  readonly asked: string[] = []
+  readonly requested: string[] = []
   press: (text: string) => void = () => undefined
   isOpen = false
 
@@ -30,11 +30,11 @@ class FakeTerminal implements Terminal {
   }
 
   interrupt(): void {
-    this.asked.push('interrupt')
+    this.requested.push('interrupt')
   }
 
   suspend(): void {
-    this.asked.push('suspend')
+    this.requested.push('suspend')
   }
 
   lend(work: () => Promise<void>): Promise<void> {
@@ -209,7 +209,7 @@ describe('keys of listen', () => {
     const { terminal, open } = onScreen()
     open()
     terminal.press('\u001aq\u0003')
-    expect(terminal.asked).toEqual(['suspend', 'interrupt', 'interrupt'])
+    expect(terminal.requested).toEqual(['suspend', 'interrupt', 'interrupt'])
   })
 
   test('c scrolls the screen', () => {
