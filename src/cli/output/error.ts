@@ -1,4 +1,4 @@
-import { EvrouteError, messageOf } from '../../model/index.ts'
+import { EvrouteError, messageOf, systemCode } from '../../model/index.ts'
 import type { ConfigurationError } from '../../service/index.ts'
 import type { Io } from '../io.ts'
 import { asCalled } from './command-line.ts'
@@ -9,10 +9,16 @@ export function usageError(message: string, hint: string, cause?: unknown): Evro
   return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
 }
 
-/** Makes the error for a file that cannot be written. Appends the reason to the message. */
+/** Makes the error for a file that cannot be written. Appends the reason; the hint is for reasons that are not known. */
 export function cannotWrite(message: string, hint: string, cause: unknown): EvrouteError {
-  const text = `${message}: ${messageOf(cause)}`
-  return new EvrouteError({ code: 'cannot_write_file', message: text, hint, cause })
+  const [reason, fix] = writeFailures[systemCode(cause) ?? ''] ?? []
+  const text = `${message}: ${reason ?? messageOf(cause)}`
+  return new EvrouteError({ code: 'cannot_write_file', message: text, hint: fix ?? hint, cause })
+}
+
+const writeFailures: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  EISDIR: ['it is a folder', 'Name a file in it.'],
+  ENOSPC: ['no space is left (ENOSPC)', 'Check that there is free space there.'],
 }
 
 /** Writes an error to stderr, as JSON or as text. */

@@ -84,3 +84,11 @@ test('--token lets other machines read the requests', async () => {
   command.stop('SIGINT')
   await command.ended
 })
+
+test('--save says what to do about a folder, and about a folder that does not exist', async () => {
+  const folder = await temporaryFolder()
+  const { stderr } = await run(['listen', '-p', '0', '--save', folder])
+  expect(stderr).toBe(`evroute: Cannot save to ${folder}: it is a folder. Name a file in it.\n`)
+  const missing = await run(['listen', '-p', '0', '--save', join(folder, 'a', 'b.ndjson')])
+  expect(missing.stderr).toContain('Check that the folder exists and is writable.')
+})

@@ -236,7 +236,8 @@ describe('listen', () => {
       await post(url, track)
       const { code, stderr } = await command.ended
       expect(code).toBe(7)
-      expect(stderr).toContain('Cannot save to /dev/full')
+      expect(stderr).toContain('Cannot save to /dev/full: no space is left (ENOSPC)')
+      expect(stderr).toContain('Check that there is free space there.')
     },
   )
 
