@@ -196,7 +196,7 @@ function textView(screen: ListenScreen, options: ListenOptions) {
   const stdout = new DataWriter(io)
   const style = styleOf(io, 'stdout', options.color)
   const aside = styleOf(io, 'stderr', options.color)
-  const { verbose, quiet, forwardTo, onEvent } = options
+  const { verbose, quiet, forwardTo, onEvent, count = 0 } = options
   const passesOn = forwardTo.length > 0 || onEvent !== undefined
   const program = programName(io)
   return {
@@ -211,7 +211,11 @@ function textView(screen: ListenScreen, options: ListenOptions) {
       return stdout.ready()
     },
     summary: ({ counts, durationMs }: ListenSummary): void => {
-      if (!quiet) io.stderr.write(`${countsText(counts)} in ${formatDuration(durationMs)}\n`)
+      if (quiet) return
+      io.stderr.write(`${countsText(counts)} in ${formatDuration(durationMs)}\n`)
+      if (counts.wellFormed >= count) return
+      const unmet = `--count ${count}: expected at least ${count}, got ${counts.wellFormed}`
+      io.stderr.write(`${aside.bad('✖')} ${unmet}\n`)
     },
   }
 }

@@ -22,6 +22,14 @@ async function listening(
   return { command, url }
 }
 
+test('listen --count says that too few webhooks arrived', async () => {
+  const argv = ['listen', '-p', '0', '--count', '3', '--timeout', '1ms']
+  const { code, stderr } = await run(argv)
+  expect(code).toBe(5)
+  expect(stderr).toMatch(/\n0 webhooks in .*\n✖ --count 3: expected at least 3, got 0\n$/)
+  expect((await run([...argv, '-q'])).stderr).toBe('')
+})
+
 describe('listen --expect', () => {
   test('ends with 0 as soon as all expectations are met', async () => {
     const { command, url } = await listening([
