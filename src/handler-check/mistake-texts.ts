@@ -147,9 +147,9 @@ export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknow
   unknown: [
     'wrong_secret',
     'It refuses every valid signature. Either its secret is different, or it reads a header other ' +
-      'than X-Signature, or it does not verify the bytes that arrive.',
+      'than X-Signature, or it compares text with bytes, or it does not verify the bytes that arrive.',
     'For one webhook, log the length of the secret, the value of X-Signature, and the length of the ' +
-      'body that is verified. `evroute verify` can then check the same body.',
+      'body that is verified. `evroute verify` can then check the same body. In Python, text never equals bytes.',
   ],
 }
 

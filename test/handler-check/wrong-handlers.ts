@@ -78,6 +78,14 @@ const grave: readonly WrongHandler[] = [
     cases: ['plain', 'pretty', 'type-alias'],
   },
   {
+    given: 'compares bytes with text, which are never equal',
+    handle: ({ headers, rawBody }) =>
+      Object.is(Buffer.from(signBody(rawBody, secret)), headers['x-signature']) ? 200 : 401,
+    code: 'wrong_secret',
+    message: /or it compares text with bytes/,
+    cases: ['plain', 'pretty', 'type-alias'],
+  },
+  {
     given: 'has an empty secret',
     handle: comparing((rawBody) => signBody(rawBody, '')),
     code: 'wrong_secret',
