@@ -3,7 +3,7 @@ import { command, inGroup, option, type ValuesOf } from '../command.ts'
 import { countFlag, idFlag, integrationFlag, timestampFlag } from '../flags.ts'
 import { commandLine } from '../output/command-line.ts'
 import { usageError } from '../output/error.ts'
-import { composeCall, fieldNames, flagName } from '../sending/composed-call.ts'
+import { composeCall, fieldNames, flagName, mistakenPair } from '../sending/composed-call.ts'
 import { fileRows, repeatedRows } from '../sending/row-source.ts'
 import { readSendingOptions, sendingOptions } from '../sending/sending-options.ts'
 import { transfer } from '../sending/transfer.ts'
@@ -69,6 +69,8 @@ expired, 7 a file cannot be read, 130 interrupted.`,
       )
     }
     const call = composeCall(type, values, pairs)
+    const mistake = mistakenPair(type, values, pairs)
+    if (mistake !== undefined && !options.quiet && !options.json) io.stderr.write(`${mistake}\n`)
     const rows = repeatedRows(call, count, changes)
     const single = count === 1 ? call : undefined
     return transfer({ io, options, rows, again, single })

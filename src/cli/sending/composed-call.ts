@@ -1,5 +1,6 @@
 import {
   messageOf,
+  plainText,
   sampleCall,
   SettingError,
   type EventType,
@@ -84,6 +85,21 @@ export function composeCall(
   }
   // Object.fromEntries stores even `__proto__` as plain data.
   return { ...call, [pairsField]: Object.fromEntries(pairs.map(parsePair)) }
+}
+
+/** Describes a pair whose key is a field that only a flag sets; undefined if there is none. */
+export function mistakenPair(
+  type: EventType,
+  flags: CallFlags,
+  pairs: readonly string[],
+): string | undefined {
+  for (const field of fieldsOf[type]) {
+    const pair = pairs.find((text) => text.startsWith(`${field}=`))
+    if (pair === undefined || flags[field] !== undefined) continue
+    const key = `${pairsFields[type] ?? ''}.${field}`
+    return `${plainText(pair)} sets ${key}. To set ${field}, pass ${flagName(field)}.`
+  }
+  return undefined
 }
 
 /** The field that holds the `key=value` pairs. Other types contain only ids. */

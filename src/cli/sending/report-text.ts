@@ -40,7 +40,8 @@ export function requestText(record: RequestRecord, style: Style, retryForMs: num
   const isTemporary = outcome === 'retry' && error !== 'interrupted'
   const next = isTemporary ? style.faint(nextTryText(attempt, retryForMs)) : ''
   const said = shortText(excerpt.trim().replaceAll(/\s+/g, ' '), 200)
-  const isQuoted = outcome === 'final' && said !== ''
+  const isShown = outcome === 'final' || (outcome === 'retry' && attempt === 1)
+  const isQuoted = isShown && said !== ''
   const quoted = isQuoted ? `\n${style.faint(`  └ it said: ${said}`)}` : ''
   return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
 }
@@ -86,9 +87,7 @@ export function singleText(call: SingleCall, style: Style): string | undefined {
     return `${style.good('✔')} ${name} → ${url} ${style.good(answer)} in ${took}`
   }
   if (delivery !== undefined) {
-    const { state, attempts, reason, explanation } = delivery
-    const why = `${state} after ${countOf(attempts, 'attempt')}: ${failureText(reason ?? '')}${explanation}`
-    return `${style.bad('✖')} ${name} → ${where} ${style.bad(why)}`
+    return `${style.bad('✖')} ${name} → ${where} ${style.bad(failedText(delivery, request?.status))}`
   }
   if (ledger.filtered > 0) {
     const why = call.whyFiltered ?? `its integrations exclude ${where}`
@@ -97,6 +96,15 @@ export function singleText(call: SingleCall, style: Style): string | undefined {
   if (ledger.duplicate > 0)
     return `${style.warning('–')} ${name} was not sent: an earlier call has its messageId`
   return undefined
+}
+
+function failedText(
+  { state, attempts, reason, explanation }: NonNullable<SingleCall['delivery']>,
+  status: number | null | undefined,
+): string {
+  const isUnexplained = reason === 'window_over' && status !== null && status !== undefined
+  const last = isUnexplained ? `; it last answered ${status}` : ''
+  return `${state} after ${countOf(attempts, 'attempt')}: ${failureText(reason ?? '')}${explanation}${last}`
 }
 
 /** Formats what would happen to the only call of a dry run. */

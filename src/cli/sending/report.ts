@@ -72,7 +72,7 @@ export class Report implements Observer {
   #problemLines = 0
   #rejected = 0
   #lastProblem = ''
-  readonly #advised = new Set<'retries' | 'check'>()
+  readonly #advised = new Set<'retries' | 'check' | 'redirect'>()
   #whyFiltered: string | undefined
   #isClosed = false
 
@@ -134,10 +134,7 @@ export class Report implements Observer {
       // A request that this process interrupted is not retried.
       const isRetried = outcome === 'retry' && error !== 'interrupted'
       if (isRetried && !verbose) this.#announceRetries(error)
-      if (status === 401 || status === 403) {
-        const check = `evroute check ${endpointName(url)} --secret <secret>`
-        this.#advise('check', `To see which signatures it accepts: \`${check}\``)
-      }
+      this.#adviseOn(status ?? 0, url)
     }
   }
 
@@ -310,8 +307,19 @@ export class Report implements Observer {
     )
   }
 
+  #adviseOn(status: number, url: string): void {
+    if (status === 401 || status === 403) {
+      const check = `evroute check ${endpointName(url)} --secret <secret>`
+      this.#advise('check', `To see which signatures it accepts: \`${check}\``)
+    }
+    if (status >= 300 && status < 400) {
+      const fix = 'Pass the URL that it redirects to; it often has https or a final slash'
+      this.#advise('redirect', `Redirects are not followed. ${fix}`)
+    }
+  }
+
   /** Writes each kind of advice once. */
-  #advise(kind: 'retries' | 'check', text: string): void {
+  #advise(kind: 'retries' | 'check' | 'redirect', text: string): void {
     if (this.#options.quiet || this.#advised.has(kind)) return
     this.#advised.add(kind)
     this.#line(`${this.#style.faint(`  └ ${asCalled(text, this.#io)}`)}\n`)

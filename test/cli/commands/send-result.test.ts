@@ -25,6 +25,45 @@ describe('one call', () => {
     expect(stderr).toContain(`✖ identify → ${url} failed after 1 attempt: answered 404\n`)
   })
 
+  test('shows the beginning of the first answer that is retried, and of no other', async () => {
+    const { url } = await TestEndpoint.start({ status: 500, body: 'Traceback:\n  KeyError' })
+    const argv = ['send', 'track', '--clock', 'virtual', '--retry-for', '40s', '--to', url]
+    const { stderr } = await run(argv)
+    expect(stderr).toMatch(/ {2}attempt 1 .*\n {2}└ it said: Traceback: KeyError\n/)
+    expect(stderr).toContain('  attempt 2  ')
+    expect(stderr.match(/it said/g)).toHaveLength(1)
+  })
+
+  test('says that redirects are not followed', async () => {
+    const { url } = await TestEndpoint.start({ status: 301, headers: { location: '/hook/' } })
+    const { stderr } = await run(['send', 'track', '--to', url])
+    expect(stderr).toContain(
+      '  └ Redirects are not followed. Pass the URL that it redirects to; it often has https or a final slash\n',
+    )
+  })
+
+  test('has the last answer if the retry window ended while it waited', async () => {
+    const { url } = await TestEndpoint.start({ status: 429, headers: { 'retry-after': '1' } })
+    const argv = ['send', 'track', '--clock', 'virtual', '--retry-for', '3s', '--to', url]
+    const { stderr } = await run(argv)
+    expect(stderr).toMatch(
+      / expired after \d attempts?: the retry window has ended \(window_over\); it last answered 429\n$/,
+    )
+  })
+
+  test('warns of a key that looks like a field of the call', async () => {
+    const { url } = await TestEndpoint.start()
+    const argv = ['send', 'track', 'userId=u_7', 'event=E', '--to', url]
+    const { code, stderr } = await run([...argv, '--event', 'F'])
+    expect(code).toBe(0)
+    expect(stderr).toContain('userId=u_7 sets properties.userId. To set userId, pass --user-id.\n')
+    expect(stderr).not.toContain('event=E sets')
+    expect((await run([...argv, '-q'])).stderr).not.toContain(' sets ')
+    expect((await run(['send', 'identify', 'name=Ada', '--to', url])).stderr).not.toContain(
+      ' sets ',
+    )
+  })
+
   test('says that a filter left it out', async () => {
     const { url } = await TestEndpoint.start()
     const argv = ['send', 'track', '--integration', 'All=false', '--to', url]
