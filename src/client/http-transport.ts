@@ -29,7 +29,7 @@ export interface HttpTransportOptions {
  * Node checks certificates unless the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  const { endpoint, writeKey, clock } = options
+  const { endpoint, writeKey, timeoutMs, clock } = options
   const { protocol, hostname, port, path } = urlToHttpOptions(new URL(endpoint))
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
   const opened = openConnections(protocol === 'https:')
@@ -44,7 +44,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
         'user-agent': `evroute/${evrouteVersion}`,
       }
       const target = { protocol, hostname, port, path, method: 'POST', agent, headers }
-      return await exchange(http.request(target), body, { ...options, signal })
+      return await exchange(http.request(target), body, { signal, timeoutMs, clock })
     } finally {
       release()
     }
