@@ -111,7 +111,7 @@ export const retryReader: RequestReader<Selection> = selectionReader([
 export const discardReader: RequestReader<Selection> = selectionReader(['pending'])
 
 function selectionReader(states: readonly LoggedState[]): RequestReader<Selection> {
-  const accepted = accepts('a whole number from 1')
+  const accepted = accepts('a whole number, 1 or more')
   return requestReader(
     fields({
       ...filterFields(states),

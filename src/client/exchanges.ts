@@ -10,9 +10,9 @@ interface ExchangeEnd {
 }
 
 /**
- * Hands batches to a transport, and gives up all exchanges on `abort()`. Up to 100 exchanges reuse a signal, because
- * creating one takes about 10 µs on Node 20. With more exchanges, objects that a transport derives from the signal
- * would pile up.
+ * Hands batches to a transport, and gives up all exchanges on `abort()`. A signal serves up to 100 exchanges, one after
+ * the other, because creating one takes about 10 µs on Node 20. Then a new one replaces it, because objects that a
+ * transport derives from a signal pile up.
  */
 export class Exchanges {
   readonly #transport: Transport

@@ -80,7 +80,7 @@ export class Claims {
     }
   }
 
-  /** Marks the lane as empty if the claim was for all of it; otherwise the store must be asked again. */
+  /** Marks the lane as empty if the claim asked for everything in it. Otherwise, a later claim must ask the store again. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
     if (isAnswered && dueByMs === anyTimeMs) times.empty(destinationId, lane)

@@ -100,7 +100,7 @@ export class AnswerHandler {
     if (this.#readBytes > readBytesMax) controller.abort(new Error('The answer is too long'))
   }
 
-  /** Called once the body has ended. */
+  /** Called after the last byte of the body. */
   onResponseEnd(): void {
     this.#end()
   }

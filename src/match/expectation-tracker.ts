@@ -11,7 +11,8 @@ import type { Subject } from './subject.ts'
 export type ExpectationState = 'missing' | 'satisfied' | 'decided'
 
 /**
- * Counts the requests that match one expectation. Keeps only two of them: the nearest and the first surplus one.
+ * Counts the requests that match one expectation. Keeps only two requests: the nearest miss, and the
+ * first one beyond the upper bound.
  *
  * ```ts
  * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)

@@ -37,7 +37,7 @@ test.each<[unknown, string]>([
   [{ id: 'crm' }, 'id: Cannot use "crm": it must be a destination and a number, such as crm/17'],
   [{ id: 17 }, 'id: Cannot use 17: it must be a destination and a number, such as crm/17'],
   [{ all: false }, 'all: Cannot use false: it must be true, or left out'],
-  [{ all: true, limit: 0 }, 'limit: Cannot use 0: it must be a whole number from 1'],
+  [{ all: true, limit: 0 }, 'limit: Cannot use 0: it must be a whole number, 1 or more'],
   [{ until: {} }, `until: Cannot use an object: it must be ${moments}`],
   [[], 'the body: Cannot use an empty list: it must be an object, such as {"type":"track"}'],
   [

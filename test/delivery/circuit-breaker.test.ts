@@ -274,7 +274,7 @@ describe('a recovering breaker', () => {
     expect(breaker.freeSlots(nowMs, 'first')).toBe(limit)
   })
 
-  test('admits nothing while more requests are in flight than allowed after a failure', () => {
+  test('after a failure, admits nothing until the requests in flight are within the lower limit', () => {
     beginRecovery()
     askEach('SSSS')
     const tickets = startMany(5)

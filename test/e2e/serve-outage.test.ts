@@ -83,7 +83,7 @@ test.skipIf(process.platform !== 'linux')(
 )
 
 test.skipIf(process.platform === 'win32')(
-  'a service whose disk hangs reports its end in time, and ends with a further signal at the latest',
+  'a service whose disk hangs reports its shutdown in time, and a further signal ends it',
   async () => {
     const { folder, path } = await configured('http://127.0.0.1:9/')
     const pipe = join(folder, 'pipe')

@@ -118,7 +118,7 @@ export function describeSender(name: string, openSender: (options: SenderOptions
     })
 
     describe('a success whose body does not end properly', () => {
-      test('counts if the body drips, and the connection is closed at the deadline', async () => {
+      test('counts as a success even if the body trickles in; the connection closes at the deadline', async () => {
         const endpoint = await TestEndpoint.start(['drip', 204])
         const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
         const outcome = await post()
@@ -150,14 +150,14 @@ export function describeSender(name: string, openSender: (options: SenderOptions
     })
 
     describe('a missing response', () => {
-      test('by the deadline is a timeout', async () => {
+      test('is a timeout at the deadline', async () => {
         const endpoint = await TestEndpoint.start('hang')
         const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs })
         expect(await post()).toEqual({ kind: 'timeout' })
         await endpoint.disconnected()
       })
 
-      test('by the deadline is a timeout even while the request waits for a connection', async () => {
+      test('is a timeout at the deadline even while the request waits for a connection', async () => {
         const endpoint = await TestEndpoint.start('hang')
         const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
         const timeout = { kind: 'timeout' }

@@ -11,8 +11,8 @@ const whereText =
   'admin API of that service. Otherwise it delivers by itself. A dry run only reads the store.'
 
 const exitCodesText =
-  'Exit codes: 0 success, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a delivery\n' +
-  'failed or is pending, 7 the store or the service cannot be used, or another sync is running, 130 interrupted.'
+  'Exit codes: 0 success; 2 usage, a wrong configuration or token; 3 rows were rejected; 4 a delivery\n' +
+  'failed or is pending; 7 the store or the service cannot be used, or another sync is running; 130 interrupted.'
 
 const keyText = 'its key, as `audience list` prints it'
 

@@ -51,7 +51,7 @@ export const addCheckCommand = command({
 All webhooks are about the user u_sample, and one is a delete. Pass --type if the
 handler must not get every type.
 
-Exit codes: 0 the handler is right, 2 usage, 4 it did not answer, 6 it is wrong,
+Exit codes: 0 the handler is right; 2 usage; 4 it did not answer; 6 it is wrong;
 130 interrupted. Languages: ${languageNames}.`,
   run: async (values, { io }, [url]: [string | undefined]) => {
     const { check, listCases } = await import('../checking/check.ts')

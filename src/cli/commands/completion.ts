@@ -20,7 +20,7 @@ Example:
 
 bash needs its package bash-completion.
 
-Exit codes: 0 printed, 2 usage.`,
+Exit codes: 0 printed; 2 usage.`,
     )
     .action(async (shell: string) => {
       const suggestions = await suggestionsFor(program)

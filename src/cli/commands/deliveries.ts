@@ -8,8 +8,8 @@ import { usageError } from '../output/error.ts'
 const limitMax = 1_000_000_000
 
 const exitCodesText =
-  'Exit codes: 0 success, even if nothing matched, 2 usage, an unknown id or a wrong token,\n' +
-  '7 the store or the service cannot be used, 130 interrupted.'
+  'Exit codes: 0 success, even if nothing matched; 2 usage, unknown id or wrong token;\n' +
+  '7 the store or the service cannot be used; 130 interrupted.'
 
 const idText = 'a delivery such as crm/17 or 17, or a messageId for all deliveries of its event'
 

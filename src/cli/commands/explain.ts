@@ -36,8 +36,8 @@ Plans for the destinations of evroute.config.json if it is in this folder, unles
 --to, --header, --secret or EVROUTE_URL describes one. Header values are not
 shown.
 
-Exit codes: 0 every call can be sent or is filtered out, 2 usage or a wrong
-configuration, 3 rejected rows, 7 a file cannot be read, 130 interrupted.`,
+Exit codes: 0 every call can be sent or is filtered out; 2 usage or a wrong
+configuration; 3 rejected rows; 7 a file cannot be read; 130 interrupted.`,
   run: async (values, { io }, [file]: [string]) => {
     // Explain always plans webhooks, so ignore EVROUTE_ENDPOINT.
     const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = values

@@ -118,8 +118,8 @@ Faults: reset, hang, empty, truncate, malformed, drip, endless.
 Certificates: self-signed, expired, wrong-host, valid.
 Scenarios: timeout, 5xx-then-ok, down-4h, self-signed, any-succeeds, flaky.
 
-Exit codes: 0 success, 2 usage, 5 an expectation or --count was not met,
-6 a signature did not verify (--strict), 7 the port or a file cannot be used.`,
+Exit codes: 0 success; 2 usage; 5 an expectation or --count was not met;
+6 a signature did not verify (--strict); 7 the port or a file cannot be used.`,
   run: async (values, { io }, [args]: [readonly string[]]) => {
     const onEvent = await readProgram(values.program, args, io)
     if (values.last !== undefined && values.save === undefined) {

@@ -24,7 +24,7 @@ An MCP client starts it. Without --allow-send, the agent can start receivers on
 this machine, wait for webhooks, explain calls and read deliveries. With it the
 agent can also send calls, check handlers and retry deliveries.
 
-Exit codes: 0 the client disconnected, or a signal ended it, 2 usage.`,
+Exit codes: 0 the client disconnected, or a signal ended it; 2 usage.`,
   run: async (values, context) =>
     (await import('../agents/serve-agent.ts')).serveAgent(values, context),
 })

@@ -50,9 +50,9 @@ a different archive folder, erase them from the old archive yourself.
 If \`evroute serve\` is delivering from the store, or the store is in memory, the command goes through the
 admin API of that service. Otherwise it erases and notifies by itself, and waits for both to finish.
 
-Exit codes: 0 success, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a notification
-failed or is pending, 7 an archive, the store or the service cannot be used, or the file of the store
-cannot be rewritten yet, 130 interrupted.`,
+Exit codes: 0 success; 2 usage, a wrong configuration or token; 3 rows were rejected; 4 a notification
+failed or is pending; 7 an archive, the store or the service cannot be used, or the file of the store
+cannot be rewritten yet; 130 interrupted.`,
   run: async (values, { io }) => {
     const deletion = readDeletion(values)
     if (values.dryRun) {
@@ -93,8 +93,8 @@ function readDeletion(values: ValuesOf<typeof deleteOptions>): DeleteCommand {
 const limitMax = 1_000_000
 
 const exitCodesText =
-  'Exit codes: 0 success, 2 usage, an unknown id, a wrong configuration or token, 7 the store or the\n' +
-  'service cannot be used, 130 interrupted.'
+  'Exit codes: 0 success; 2 usage, an unknown id, a wrong configuration or token; 7 the store or the\n' +
+  'service cannot be used; 130 interrupted.'
 
 const addList = command({
   name: 'list',
@@ -166,7 +166,7 @@ export const addRegulationsCommand = commandFamily(
   evroute regulations show reg_1vBTfYLhNxnQyHkTQTUGvpuGbVC
   evroute regulations list --api http://127.0.0.1:4001 --token @admin-token
 
-\`evroute delete\` creates them.
+\`evroute delete\` creates regulations.
 
 ${exitCodesText}`,
   },

@@ -50,8 +50,8 @@ export const addSendCommand = command({
 Without fields, a sample call of the type is sent. With --event, --name,
 --group-id, --previous-id or a key=value, only the ids of the sample are kept.
 
-Exit codes: 0 delivered, 2 usage, 3 rejected rows, 4 a delivery failed or
-expired, 7 a file cannot be read, 130 interrupted.`,
+Exit codes: 0 delivered; 2 usage; 3 rejected rows; 4 a delivery failed or
+expired; 7 a file cannot be read; 130 interrupted.`,
   run: async (values, { io, argv }, [word, pairs]: [string | undefined, readonly string[]]) => {
     const type = readType(word)
     const options = await readSendingOptions(values, io)

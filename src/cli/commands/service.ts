@@ -51,7 +51,7 @@ The configuration is reloaded on SIGHUP and when its file changes. An invalid on
 previous one stays in force. The log goes to stderr: text on a terminal, otherwise, or with --json, one
 JSON object per line. The service keeps running if stdout or stderr is closed.
 
-Exit codes: 0 ended by SIGINT or SIGTERM, 2 the configuration is invalid, 7 a port, a file or the store
+Exit codes: 0 ended by SIGINT or SIGTERM; 2 the configuration is invalid; 7 a port, a file or the store
 cannot be used, at the start or later.`,
   run: async (values, { io }) => (await import('../serving/serve.ts')).serve(values, io),
 })
@@ -79,7 +79,7 @@ export const addInitCommand = command({
   evroute init --full
   evroute init --config staging/evroute.config.json
 
-Exit codes: 0 written, 2 usage, 7 a file already exists or cannot be written.`,
+Exit codes: 0 written; 2 usage; 7 a file already exists or cannot be written.`,
   run: async (values, { io }) => (await import('../configuration/init.ts')).init(values, io),
 })
 
@@ -104,7 +104,7 @@ export const addConfigCommand = command({
   evroute config
   evroute config --config staging/evroute.config.json --json
 
-Exit codes: 0 the configuration is valid, 2 it is not, 7 it cannot be read.`,
+Exit codes: 0 the configuration is valid; 2 it is not; 7 it cannot be read.`,
   run: async (values, { io }) =>
     (await import('../configuration/show.ts')).showConfiguration(values, io),
 })

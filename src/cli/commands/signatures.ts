@@ -24,7 +24,7 @@ export const addSignCommand = command({
   after: `Example:
   evroute sign --secret s3cret < body.json
 
-Exit codes: 0 signed, 2 usage, 7 a file cannot be read, 130 interrupted.`,
+Exit codes: 0 signed; 2 usage; 7 a file cannot be read; 130 interrupted.`,
   run: async ({ secret: given, json }, { io }, [file]: [string]) => {
     const secret = await requireSecret(given, io)
     const body = await readBody(file, io)
@@ -64,7 +64,7 @@ export const addVerifyCommand = command({
 If a known mistake explains an invalid signature, evroute names it and its fix.
 Languages: ${languageNames}.
 
-Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`,
+Exit codes: 0 valid; 2 usage; 6 invalid; 7 a file cannot be read.`,
   run: async (values, { io }, [file]: [string]) => {
     const { signature, config, verbose, json, color } = values
     const language = values.language ?? (verbose ? 'express' : undefined)

@@ -20,7 +20,7 @@ export const addAuditCommand = command({
   evroute audit --store sqlite:./evroute.db --json
   evroute audit --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-Exit codes: 0 the ledger balances, 1 it does not, 2 usage or a wrong token, 7 the store or the service
+Exit codes: 0 the ledger balances; 1 it does not; 2 usage or a wrong token; 7 the store or the service
 cannot be used.`,
   run: async (values, { io }) => {
     const { runReaders } = await import('../store-access/readers.ts')
@@ -47,7 +47,7 @@ webhooks twice. It still contains users who were deleted later. It does not incl
 PostgreSQL, use pg_dump.
 To restore it, name it in the configuration: "store": "sqlite:./evroute-2026-11-24.db".
 
-Exit codes: 0 the backup is on disk, 2 usage or a wrong configuration, 7 the store or the file cannot be used.`,
+Exit codes: 0 the backup is on disk; 2 usage or a wrong configuration; 7 the store or the file cannot be used.`,
   run: async (values, { io }, [to]: [string]) => {
     const { storeUrlOf } = await import('../store-access/readers.ts')
     const from = await storeUrlOf(values, io)
@@ -83,8 +83,8 @@ crash or a lost connection, run the command again before you use either store: i
 that everything has moved. At the end, both sides are compared. From then on, the file can only be read. It
 still contains users who are erased later, so remove it when you no longer need it.
 
-Exit codes: 0 moved, now or earlier, 1 the database stored something else, 2 usage, 7 the file or the
-database cannot be used, 130 interrupted.`,
+Exit codes: 0 moved, now or earlier; 1 the database stored something else; 2 usage; 7 the file or the
+database cannot be used; 130 interrupted.`,
   run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
     const to = (await readGiven(given, io, '--to')) ?? given
     const { migrate, planMigrate } = await import('../migrating/migrate.ts')

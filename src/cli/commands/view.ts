@@ -26,7 +26,7 @@ export const addViewCommand = command({
   evroute view capture.ndjson
   evroute view capture.ndjson --to http://127.0.0.1:3000/hook --secret @key
 
-Exit codes: 0 ended by Ctrl-C, 2 usage, 3 some rows are not records, 7 the file
+Exit codes: 0 ended by Ctrl-C; 2 usage; 3 some rows are not records; 7 the file
 or the port cannot be used.`,
   run: async (values, { io }, [path]: [string]) =>
     (await import('../viewing/view.ts')).view(path, values, io),

@@ -1,7 +1,7 @@
 import { plainText } from '../../model/index.ts'
 import { formatCount } from './numbers.ts'
 
-/** A check in a report for CI. */
+/** One check in a report for CI, such as an expectation: a `testcase` in JUnit. */
 export interface ReportCase {
   readonly name: string
   /** Why it failed; undefined if it passed. */

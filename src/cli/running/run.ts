@@ -87,7 +87,7 @@ async function readOptions(values: RunValues, [program, ...args]: readonly strin
     throw new SettingError(
       '--json',
       'Cannot use --json together with a command: stdout belongs to the command',
-      'Pass --save <file> for records of what arrives.',
+      'Pass --save <file> to record the webhooks that arrive.',
     )
   }
   const virtualClock = values.clock === 'virtual'

@@ -13,7 +13,7 @@ import type { SendingOptions, SendingTarget } from './sending-options.ts'
 /** Grace period for queued calls and for requests when a command is interrupted. */
 export const stopGraceMs = 300
 
-/** The ledger of an outlet's deliveries. */
+/** The ledger of the deliveries to an outlet, which may be a service that delivers by itself. */
 export interface OutletLedger extends DeliveryLedger {
   /** The number of calls that a service acknowledged. */
   readonly acknowledged?: number

@@ -185,7 +185,7 @@ export const inMemory: WhyAsked = {
   hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 
-/** Makes the reason to ask a service when another process is delivering from the store. */
+/** Explains why a command asks a service: another process is delivering from the store. */
 export function inUse(storeUrl: string): WhyAsked {
   return {
     because: `Another process is delivering from ${storeName(storeUrl)}`,

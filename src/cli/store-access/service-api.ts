@@ -318,7 +318,7 @@ export function sendRequest(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestHttps : requestHttp
-    // Keep listening for errors: after the answer has begun, they make the answer fail too.
+    // Keep listening for errors: after the answer has begun, they also end the answer, but would crash the process here.
     const request = send(url, options).on('response', resolve).on('error', reject)
     pipeline(Readable.from(body), request).catch((error: unknown) =>
       request.destroy(error as Error),

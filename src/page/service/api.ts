@@ -92,7 +92,7 @@ export function sendTest(id: string): Promise<{ readonly messageId: string }> {
   return act(`v1/destinations/${encodeURIComponent(id)}/test`)
 }
 
-/** Removes an audience, which all members leave. A dry run only counts them. */
+/** Removes an audience: all its members leave. A dry run only counts them. */
 export function removeAudience(
   key: string,
   mode?: 'dry run',

@@ -62,7 +62,7 @@ function spoken(minutes: Minutes, highest: number): string {
   const totals = lines.map(
     (line) => `${minutes.reduce((sum, minute) => sum + minute[line], 0)} ${line}`,
   )
-  return `In the last hour: ${totals.join(', ')}; at most ${rateText(highest)}`
+  return `In the last hour: ${totals.join(', ')}; peak ${rateText(highest)}`
 }
 
 function rateText(perMinute: number): string {

@@ -37,8 +37,9 @@ interface SummaryStream {
  * Sends server-sent events until the signal aborts:
  *
  * - `reset` comes first, unless the client has already received messages from this run
- * - `webhooks` has summaries. In a burst, a sampling client gets summaries of only the newest requests, because making
- *   them takes time and nobody can read thousands a second. `crowd` has the sequence numbers of the other requests
+ * - `webhooks` has summaries. In a burst, a sampling client gets only the newest ones, because making summaries takes
+ *   time and nobody can read thousands a second
+ * - `crowd` has the sequence numbers of the requests without a summary
  * - `missed` has the first and the last sequence number of requests that are no longer kept
  */
 export async function streamSummaries(

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { limits, parseDuration, parseRate, parseUrl, rateForms } from '../../model/index.ts'
 
-/** Makes the message about a wrong value say what is accepted. `checkDocument` adds the given value. */
+/** Sets the error message to what a setting accepts. `checkDocument` adds the given value. */
 const accepts = (accepted: string) => ({ error: () => accepted })
 
 /** An example value for a setting without a default, for editors and `init --full`. */

@@ -4,7 +4,7 @@ import type { UrlRefusal } from '../store-errors.ts'
 const sessionSettings = [
   // JIT compilation of these statements takes longer than running them.
   '-c jit=off',
-  // Always use indexes, even for most of a table: a plan that scans or sorts all of it is slow once it has grown.
+  // Always use indexes, even to read most of a table: a plan that scans or sorts a whole table gets slow as it grows.
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',

@@ -75,8 +75,8 @@ const counted = countRows(
 )
 
 /**
- * Ends only leases that this process still has: a later lease has a different holder or number. Does not test that
- * a leased row is pending, which it always is, because the planner might then read all pending rows.
+ * Ends only leases that this process still has: a later lease has a different holder or number. A leased row is always
+ * pending; a test for that might make the planner read all pending rows.
  *
  * A delivered webhook counts even if another process has leased its delivery since, unless a settlement changed
  * the state or the number of attempts. `accepted_at` excludes a row that got the same id after a restored backup.

@@ -62,11 +62,11 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   /**
-   * Opens an existing file. Without write permission, it can only be read while no process delivers from it.
+   * Opens an existing file. Without write permission, reading works only while no process delivers from it.
    *
    * @param name - the file, or a symbolic link to it
    * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of a different version, has
-   * several names and is opened for writing, or cannot be opened
+   * several hard links and is opened for writing, or cannot be opened
    */
   static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
     let path = name

@@ -383,7 +383,7 @@ describe('deliveries retry', () => {
     [['--state', 'delivered'], '--state cannot be "delivered"', 'pending, failed, expired'],
     [['crm/9'], 'Cannot find "crm/9" in the store', 'deliveries list'],
     [['--all', '--store', 'memory:'], 'Cannot open the store "memory:"', 'sqlite:'],
-  ])('ends %j with 2 and changes nothing', async (argv, message, hint) => {
+  ])('exits with 2 for %j and changes nothing', async (argv, message, hint) => {
     const { url } = await storeWith(failed)
     const { code, stdout, stderr } = await retry(url, ...argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

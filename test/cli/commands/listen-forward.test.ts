@@ -163,7 +163,7 @@ describe('listen --on-event', () => {
     }
   })
 
-  test('says below the line of a request why it was not passed on', async () => {
+  test('prints why a request was not passed on, below its line', async () => {
     const path = await script('echo seen')
     const command = start(['listen', '-p', '0', '--count', '1', '--on-event', path])
     const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)

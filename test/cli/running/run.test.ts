@@ -203,7 +203,7 @@ describe('an expectation of run', () => {
     expect(finished.code).toBe(code)
   })
 
-  test('does not hide that the command failed, and is not waited for then', async () => {
+  test('is not awaited once the command has failed, and does not hide that', async () => {
     const finished = await runModule(
       ['--expect', 'type:track', '--timeout', '10m'],
       'process.exitCode = 7',

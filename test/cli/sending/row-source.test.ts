@@ -35,7 +35,7 @@ test('the number of rows is estimated from the bytes that were read from all fil
   expect(meter.total(3_500)).toBe(3_500)
 })
 
-test('the number of rows in gzip is estimated from the inflated bytes, not from those that were read', async () => {
+test('estimates the rows in a gzip file from the inflated bytes, not from the compressed ones', async () => {
   const rowsCount = 4_000
   const row = (index: number): string =>
     JSON.stringify({ id: createHash('sha256').update(String(index)).digest('hex') })

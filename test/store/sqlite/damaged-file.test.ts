@@ -167,7 +167,7 @@ describe.skipIf(process.platform === 'win32')('a store whose files cannot grow',
   })
 })
 
-test('isBusy recognises a lock with every method that reads rows', async () => {
+test('isBusy recognises a lock, whichever method reads the rows', async () => {
   const [holder, reader] = [await openDatabase(path), await openDatabase(path)]
   holder.exec('CREATE TABLE notes (text TEXT)')
   const statement = reader.prepare('SELECT text FROM notes')
