@@ -76,7 +76,12 @@ export class TestEndpoint {
     const { address, port } = server.address() as AddressInfo
     this.origin = `${scheme}://${address}:${port}`
     server.on('connection', (socket: Socket) => this.#accept(socket))
-    server.on('request', (request, response) => void this.#serve(request, response))
+    server.on('request', (request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        // A sender may give up in the middle of a body.
+        if (request.complete) throw error
+      })
+    })
   }
 
   /** Starts an endpoint that listens until the test ends, by default on a free port of 127.0.0.1. */
