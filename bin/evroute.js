@@ -24,9 +24,9 @@ async function run() {
   const io = await processIo()
   process.exitCode = await main(process.argv.slice(2), io)
   io.release()
-  // After a signal, wait until all data is read, but not until all messages are: their reader may be stuck.
+  // Once stopped, wait until all data is read, but not until all messages are: their reader may be stuck.
   const endUnlessDataIsLeft = () => {
-    if (process.stdout.writableLength === 0) process.exit()
+    if (process.stdout.destroyed || process.stdout.writableLength === 0) process.exit()
   }
-  if (io.interrupted.aborted) setInterval(endUnlessDataIsLeft, graceMs).unref()
+  if (io.stop.aborted) setInterval(endUnlessDataIsLeft, graceMs).unref()
 }

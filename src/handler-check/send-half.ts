@@ -1,3 +1,4 @@
+import { timeoutSignal } from '../runtime/index.ts'
 import type { RequestContent } from '../webhook/index.ts'
 
 /**
@@ -11,7 +12,7 @@ export async function sendHalf(
 ): Promise<boolean> {
   const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
   const bytes = Buffer.from(body)
-  const timeout = AbortSignal.timeout(timeoutMs)
+  const timeout = timeoutSignal(timeoutMs)
   const half = request(url, {
     method: 'POST',
     headers: { ...headers, 'Content-Length': bytes.length },

@@ -22,6 +22,11 @@ export class FollowedFile<Content> {
     return this.#parsed.content
   }
 
+  /** The content that was read last; undefined if none was. */
+  get lastContent(): Content | undefined {
+    return this.#parsed?.content
+  }
+
   #stamp(): string {
     try {
       const { mtimeMs, size, ino } = statSync(this.#path)

@@ -131,12 +131,12 @@ export class NameSource {
   }
 }
 
-/** Reads a file; undefined if it cannot be read. The system's resolver ignores such a file too. */
+/** Reads a file. If it cannot be read, returns what it contained before; undefined if it never could. */
 function contentOf<Content>(file: FollowedFile<Content>): Content | undefined {
   try {
     return file.content
   } catch {
-    return undefined
+    return file.lastContent
   }
 }
 

@@ -20,7 +20,7 @@ export function Comparison({ seq }: { readonly seq: number }): JSX.Element | nul
           End comparison
         </button>
       </div>
-      <Changes {...{ seq, other }} />
+      <Changes key={other} {...{ seq, other }} />
     </section>
   )
 }

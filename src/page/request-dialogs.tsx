@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { resend, send } from './actions.ts'
 import { read, type RequestEdit } from './api.ts'
-import { closeDialog, Dialog } from './dialog.tsx'
+import { closeDialog, dialog, Dialog } from './dialog.tsx'
 import { Choice, Field, filledFields } from './field.tsx'
 import { Shown } from './shown.tsx'
 import { bytesOf, textOf } from './text.ts'
@@ -73,13 +73,14 @@ function RequestForm({ initial, send, children }: FormParts): JSX.Element {
   const submit = async (event: SubmitEvent): Promise<void> => {
     const { target = '', headers = '', body = '' } = filledFields(event)
     setSending(true)
+    const sentFrom = dialog.value
     const isSent = await send({
       ...(target.startsWith('/') ? { path: target } : { url: target }),
       headers: headersOf(headers),
       // Undo FormData's conversion of line breaks to CRLF.
       body: body.replaceAll('\r\n', '\n'),
     })
-    if (isSent) closeDialog()
+    if (isSent && dialog.value === sentFrom) closeDialog()
     setSending(false)
   }
   return (

@@ -281,7 +281,10 @@ class Session {
   #connected(state: 'open' | 'lost', refusal?: string): void {
     this.connection.value = state
     if (state === 'open' || refusal !== undefined) this.refusal.value = refusal
-    if (state === 'open') closeNotice('no connection')
+    if (state !== 'open') return
+    closeNotice('no connection')
+    // The check of a filter may have failed meanwhile.
+    if (this.isFilterUnfinished.value) void this.#applyFilter()
   }
 
   /** Closes the notice about the next answer once a webhook has got that answer. */

@@ -15,17 +15,26 @@ export function shareConnections(): void {
   let isResting = false
   const announce = (): void => {
     newer.clear()
-    tabs.postMessage(ownId)
+    tabs.postMessage({ id: ownId, isOpen: true })
   }
-  tabs.addEventListener('message', ({ data }) => {
-    newer.add(data as number)
+  const restIfMany = (): void => {
     const isLive = !isResting && session.capture.value === undefined
     if (!document.hidden || !isLive || newer.size <= hiddenStreamsMax) return
     isResting = true
     session.rest()
+  }
+  tabs.addEventListener('message', ({ data }) => {
+    const { id, isOpen } = data as { readonly id: number; readonly isOpen: boolean }
+    if (isOpen) newer.add(id)
+    else newer.delete(id)
+    restIfMany()
   })
+  window.addEventListener('pagehide', () => tabs.postMessage({ id: ownId, isOpen: false }))
   document.addEventListener('visibilitychange', () => {
-    if (document.hidden) return
+    if (document.hidden) {
+      restIfMany()
+      return
+    }
     announce()
     if (isResting) session.follow()
     isResting = false

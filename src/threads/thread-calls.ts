@@ -77,9 +77,14 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
       for (const answer of answers) this.#hear(answer)
     })
     thread.on('error', (error: unknown) => this.#end(`has failed: ${messageOf(error)}`, error))
-    thread.on('exit', (code: number) => this.#end(`has ended with exit code ${code}`))
     this.#abandoned = owner.abandoned ?? new AbortController().signal
-    this.#abandoned.addEventListener('abort', () => this.#end('does not answer'), { once: true })
+    const abandon = (): void => this.#end('does not answer')
+    if (this.#abandoned.aborted) abandon()
+    this.#abandoned.addEventListener('abort', abandon, { once: true })
+    thread.on('exit', (code: number) => {
+      this.#abandoned.removeEventListener('abort', abandon)
+      this.#end(`has ended with exit code ${code}`)
+    })
   }
 
   /** Whether the thread has ended, so that every call fails. */

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { messageOf, plainText, SettingError, systemCode } from '../../model/index.ts'
-import { systemClock } from '../../runtime/index.ts'
+import { systemClock, timeoutSignal } from '../../runtime/index.ts'
 import { signalTree, spawnTree, type TreeCommand } from '../process-tree.ts'
 
 /** The program of `--on-event`. */
@@ -66,7 +66,7 @@ export class EventProgram {
   }
 
   async #close(stop: AbortSignal): Promise<void> {
-    await this.#untilIdle(AbortSignal.any([stop, AbortSignal.timeout(finishMs)]))
+    await this.#untilIdle(AbortSignal.any([stop, timeoutSignal(finishMs)]))
     this.#closed = true
     this.#skipped += this.#waiting.length
     this.#waiting.length = 0

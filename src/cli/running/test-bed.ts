@@ -76,6 +76,8 @@ class SkippableClock extends VirtualClock {
 
   #follow(): void {
     const nowMs = systemClock.nowMs()
+    // The system's clock was set back.
+    if (nowMs < this.nowMs()) this.jump(nowMs - this.nowMs())
     // Schedule an empty task for now, because the time moves only from task to task.
     this.schedule(nowMs - this.nowMs(), () => undefined)
     while ((this.nextDueMs() ?? Infinity) <= nowMs) this.runNext()

@@ -313,7 +313,7 @@ export class Report implements Observer {
       this.#advise('check', `To see which signatures it accepts: \`${check}\``)
     }
     if (status >= 300 && status < 400) {
-      const fix = 'Pass the URL that it redirects to; it often has https or a final slash'
+      const fix = 'Use the URL that it redirects to; it often has https or a final slash'
       this.#advise('redirect', `Redirects are not followed. ${fix}`)
     }
   }

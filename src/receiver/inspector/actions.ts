@@ -1,4 +1,5 @@
 import { limits, SettingError, type JsonObject } from '../../model/index.ts'
+import { timeoutSignal } from '../../runtime/index.ts'
 import { NotFoundError } from '../api-exchange.ts'
 import { delayInWords, isFault, parseDelay, type GivenAnswer } from '../faults/index.ts'
 import { keptEvent } from './reads.ts'
@@ -103,8 +104,7 @@ async function sendTo(
     throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
   }
   // Use real time, like other requests to endpoints.
-  const timeout = AbortSignal.timeout(limits.endpointDeadlineMs)
-  const signal = AbortSignal.any([timeout, waits.over])
+  const signal = AbortSignal.any([timeoutSignal(limits.endpointDeadlineMs), waits.over])
   const { received } = log.counts
   const sent = await sendRequest(outgoing, { url, secret, signal })
   const { path, body } = outgoing

@@ -49,7 +49,7 @@ export const reads: Readonly<Record<string, Read>> = {
 
 /** Returns the event with a number. Throws a NotFoundError if it is not kept. */
 export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent {
-  const event = log.get(Number(seq))
+  const event = log.get(Number(String(seq)))
   if (event !== undefined) return event
   throw new NotFoundError('The receiver does not keep this request')
 }
