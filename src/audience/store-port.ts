@@ -105,9 +105,9 @@ export interface AudienceReader {
  *
  * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is one
  * transaction, which changes members, adds the calls for the changes with their deliveries, and updates the ledger.
- * If the changes would differ from the plan, a step stores nothing and returns the new changes, and `makeStep` repeats it. An interrupted
- * sync has sent exactly the changes that it stored, and the next sync makes the rest. Deliveries wait in the lane
- * `first`; the caller wakes the dispatcher.
+ * If the changes would differ from the plan, a step stores nothing and returns the new changes, and `makeStep` repeats
+ * it. An interrupted sync has sent exactly the changes that it stored, and the next sync makes the rest. Deliveries
+ * wait in the lane `first`; the caller wakes the dispatcher.
  *
  * Every member that enters gets a call. Members with the same userId are one user, and so are members without a userId
  * but with the same anonymousId. A user leaves with the last of these members, and only that member gets a call.
