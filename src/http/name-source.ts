@@ -181,7 +181,7 @@ function ownFamilies(): readonly number[] {
   return own.length > 0 ? own : [4, 6]
 }
 
-/** Lists the network interfaces. A sandbox can hide them, such as a systemd unit without AF_NETLINK: the list is empty. */
+/** Lists the network interfaces; none if a sandbox hides them, such as a systemd unit without AF_NETLINK. */
 function interfaces(): ReturnType<typeof networkInterfaces> {
   try {
     return networkInterfaces()

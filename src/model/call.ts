@@ -13,7 +13,7 @@ export const callTypes: readonly CallType[] = Object.freeze([
   'alias',
 ])
 
-/** Narrows a value from outside to one of the six calls. */
+/** Narrows an unchecked value to one of the six calls. */
 export function isCallType(value: unknown): value is CallType {
   return callTypes.includes(value as CallType)
 }

@@ -7,7 +7,7 @@ export type EventType = CallType | 'delete'
 /** The seven types, in the order of the documentation. */
 export const eventTypes: readonly EventType[] = Object.freeze([...callTypes, 'delete'] as const)
 
-/** Narrows a name from outside, such as a flag's value, to one of the seven types. */
+/** Narrows an unchecked name, such as a flag's value, to one of the seven types. */
 export function isEventType(value: unknown): value is EventType {
   return eventTypes.includes(value as EventType)
 }

@@ -72,6 +72,7 @@ function RequestForm({ initial, send, children }: FormParts): JSX.Element {
   const [isSending, setSending] = useState(false)
   const submit = async (event: SubmitEvent): Promise<void> => {
     const { target = '', headers = '', body = '' } = filledFields(event)
+    if (isSending) return
     setSending(true)
     const sentFrom = dialog.value
     const isSent = await send({
@@ -111,7 +112,7 @@ function RequestForm({ initial, send, children }: FormParts): JSX.Element {
         secret of this receiver, if it has one.
       </p>
       <div class="actions">
-        <button type="submit" class="primary" disabled={isSending}>
+        <button type="submit" class="primary" aria-disabled={isSending}>
           Send
         </button>
         <button type="button" onClick={closeDialog}>

@@ -75,6 +75,39 @@ test('a filter that cannot be checked is not applied', async () => {
   expect(await page.getByRole('option').count()).toBe(1)
 })
 
+test('a filter that could not be checked is applied once the page is connected again', async () => {
+  const { port, send } = await startReceiver()
+  await send(paid)
+  await send({ type: 'page', userId: 'u_1' })
+  const { url, breakOff } = await startProxy(port)
+  const page = await openPage(url, { expected: /ERR_/ })
+  await page.getByText('2 requests').waitFor()
+  await page.route('**/match?*', (route) => route.abort(), { times: 1 })
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('type:page')
+  await page.getByText('There is no answer. Is evroute still running?').waitFor()
+  breakOff()
+  await page.getByText('1 of 2 requests').waitFor()
+})
+
+test('a late answer closes no other dialog', async () => {
+  const { url, send } = await startReceiver()
+  await send(paid)
+  const page = await openPage(url)
+  const answer = gate()
+  await page.route('**/actions/send', async (route) => {
+    await answer.opened
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Compose' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+  await page.keyboard.press('Escape')
+  await page.getByRole('option', { name: 'Order Paid' }).click()
+  await page.getByRole('button', { name: 'Edit and resend' }).click()
+  answer.open()
+  await page.getByText(': the answer is 200').waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(1)
+})
+
 test('the list stays until the requests that match a new filter arrive', async () => {
   const { url, send } = await startReceiver()
   await send(paid)

@@ -87,7 +87,10 @@ export function composeCall(
   return { ...call, [pairsField]: Object.fromEntries(pairs.map(parsePair)) }
 }
 
-/** Describes a pair whose key is a field that only a flag sets; undefined if there is none. */
+/**
+ * Explains that a `key=value` pair sets a property, because its key looks like a field that only a flag sets, such as
+ * `userId`. Undefined if there is no such pair.
+ */
 export function mistakenPair(
   type: EventType,
   flags: CallFlags,

@@ -25,7 +25,7 @@ export const faultStatuses: Readonly<Record<Fault, number | null>> = Object.free
 /** All faults, in the order of the documentation. */
 export const faults: readonly Fault[] = Object.freeze(Object.keys(faultStatuses) as Fault[])
 
-/** Narrows a name from outside, such as a setting's value, to one of the faults. */
+/** Narrows an unchecked name, such as a setting's value, to one of the faults. */
 export function isFault(name: unknown): name is Fault {
   return (faults as readonly unknown[]).includes(name)
 }
