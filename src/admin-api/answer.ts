@@ -61,7 +61,9 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
-/** Splits off a page. Ask for one row more than `limit`. `last` is the last row of the page if another page follows. */
+/**
+ * Returns the first `limit` rows. If `found` has more, another page follows, and `last` is the last row of this page.
+ */
 export function pageOf<Row>(
   found: readonly Row[],
   limit: number,
@@ -138,7 +140,7 @@ export function refusalOfFailure(error: unknown, log: Log): Refusal {
     : { status: 500, code: 'internal_error', message: 'The service failed to answer' }
 }
 
-/** Whether an error is `store_closed` or `store_unusable`. */
+/** Whether an error means that the store cannot be used. */
 export function isStoreError(error: unknown): boolean {
   return (
     error instanceof EvrouteError &&

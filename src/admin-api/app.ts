@@ -63,8 +63,8 @@ export function adminApp(options: AdminApiOptions): RequestListener {
 }
 
 /**
- * Refuses a request that may come from a foreign web page: its origin differs from that of the API, or its Host is not
- * a loopback name (against DNS rebinding). An API that other machines can reach accepts every Host.
+ * Refuses requests from web pages of other origins. An API on a loopback address also refuses a Host that is not a
+ * loopback name, against DNS rebinding.
  */
 function foreignRequest(
   { headers, url }: IncomingMessage,
@@ -79,7 +79,9 @@ function foreignRequest(
   return { status: 403, code: 'origin_not_allowed', message }
 }
 
-/** Requests have no total timeout, because a list may take hours. Each reader of a body has its own time limit. */
+/**
+ * No timeout for whole requests, because uploading a list may take hours. Each reader of a body has its own timeout.
+ */
 export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
   requestTimeoutMs: 0,
 })
@@ -161,7 +163,7 @@ function operationsRouter(table: readonly ApiOperation[], options: AdminApiOptio
   const router = express.Router()
   const routeOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
   for (const entry of table) router[entry.method](routeOf(entry.path), handlerOf(entry, options))
-  // Add these routes after all operations: a parameter in one path can match the last part of another path.
+  // Add these after all operations, or `{key}` in one path would match the `sync` of another.
   for (const { path } of table) {
     const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
     const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')

@@ -107,7 +107,10 @@ function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation 
   })
 }
 
-/** Makes a listener that sends records. Changes are sent only in a dry run, because otherwise destinations get them. */
+/**
+ * Makes a listener that sends records to the client. It sends changes only in a dry run: otherwise destinations get
+ * them.
+ */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
   sendRecords: StreamingInput['sendRecords'],

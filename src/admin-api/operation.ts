@@ -37,7 +37,7 @@ interface Route {
 }
 
 interface Described<Value> extends Route {
-  /** Reads the JSON body of a `post`, but the query of a `get` or a streaming operation. */
+  /** Reads the JSON body of a `post`. For a `get` or a streaming operation, reads the query. */
   readonly reads?: RequestReader<Value>
 }
 
@@ -58,12 +58,12 @@ export interface StreamingOperation<Value = unknown> extends Described<Value> {
 /** An operation under `/v1`. */
 export type ApiOperation = Operation | StreamingOperation
 
-/** Returns the operation. Its type checks that `run` takes the value that `reads` produces. */
+/** Returns its argument. The compiler checks that `run` takes the value that `reads` produces. */
 export function operation<Value>(checked: Operation<Value>): Operation {
   return checked
 }
 
-/** Returns the operation. Its type checks that `stream` takes the value that `reads` produces. */
+/** Returns its argument. The compiler checks that `stream` takes the value that `reads` produces. */
 export function streamingOperation<Value>(checked: StreamingOperation<Value>): StreamingOperation {
   return checked
 }

@@ -43,8 +43,8 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
 }
 
 /**
- * Except for reads, requires an Origin, and JSON, which forms can't send. The cookie proves nothing, because browsers
- * send it for pages on other ports too.
+ * Requires an Origin and a JSON body of everything except reads. The cookie alone proves nothing, because browsers also
+ * send it for pages on other ports. Forms can't send JSON.
  */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
   const isRead = method === 'GET' || method === 'HEAD'

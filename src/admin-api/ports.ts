@@ -107,7 +107,7 @@ export interface DestinationState {
   >
 }
 
-/** An endpoint's circuit breaker, and the failures that are not retried. */
+/** An endpoint with its circuit breaker and its lasting faults. */
 export interface EndpointState {
   readonly url: string
   readonly breaker: BreakerState
@@ -117,7 +117,6 @@ export interface EndpointState {
   readonly error: string | null
   /** The maximum rate of requests, such as `50/s`; undefined for no limit. */
   readonly rate?: string | undefined
-  /** Its failures that are not retried. */
   readonly faults: readonly EndpointFault[]
 }
 
@@ -169,7 +168,7 @@ export interface AudienceRemoveRequest {
   /** If true, changes are reported but not made. */
   readonly isDryRun: boolean
   readonly listener: SyncListener
-  /** Awaited before each part, so that the listener can apply back pressure. */
+  /** Awaited before each batch of changes, so that the listener can apply back pressure. */
   readonly drained?: (() => Promise<void>) | undefined
   /** Ends the removal early. Members already removed stay removed, and the audience stays. */
   readonly signal: AbortSignal

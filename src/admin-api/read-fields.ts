@@ -20,7 +20,7 @@ export function accepts(accepted: string): Readonly<Record<'error', () => string
   return { error: () => accepted }
 }
 
-/** Makes the schema of an object without other fields. `example` is JSON of a valid object. */
+/** Makes the schema of an object with only these fields. `example` is JSON of a valid object. */
 export function fields<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
   example = '{"type":"track"}',
@@ -54,7 +54,7 @@ export function several<Value extends z.ZodType>(
   return z.preprocess(listed, list.optional())
 }
 
-/** Makes the schema of a list of ids: strings that are not empty, and not longer than a call. */
+/** Makes the schema of a list of ids. Each is 1 character or more, and no longer than a call. */
 export function texts(countMax: number): z.ZodType<readonly string[]> {
   const lengthMax = limits.callBytesMax
   const accepted = `a list of 1 to ${countMax} strings of 1 to ${lengthMax} characters`

@@ -25,7 +25,7 @@ export interface DestinationsRecord extends Readonly<Record<string, unknown>> {
 export interface DestinationFields
   extends Pick<DestinationState, 'id' | 'enabled'>, Readonly<DestinationState['ledger']> {
   readonly sources: readonly string[]
-  /** The match expression for the calls that go to it; left out if all do. */
+  /** The match expression of the calls that it gets; left out if it gets all. */
   readonly filter?: string
   readonly endpoints: readonly EndpointFields[]
 }
@@ -44,7 +44,6 @@ export interface EndpointFields extends Pick<EndpointState, 'url' | 'breaker' | 
 /** The configured sources, and the URL that they send to. */
 export interface SourcesRecord extends Readonly<Record<string, unknown>> {
   readonly kind: 'sources'
-  /** The URL that the sources send to. */
   readonly url: string
   readonly sources: readonly SourceFields[]
 }

@@ -58,7 +58,7 @@ function filterFields(states: readonly LoggedState[]) {
   }
 }
 
-/** A filter in the API's names, which are those of the command's flags. */
+/** A filter as a request writes it. Its field names are also the flags of `deliveries`. */
 type WrittenFilter = Partial<z.output<z.ZodObject<ReturnType<typeof filterFields>>>>
 
 function filterOf(written: WrittenFilter, nowMs: number): DeliveryFilter {

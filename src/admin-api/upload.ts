@@ -4,7 +4,7 @@ import { sleep, type Clock } from '../runtime/index.ts'
 /** How long to wait for the next chunk of an upload. */
 export const uploadIdleMs = 30_000
 
-/** Size of the pieces of a compressed upload. A piece can decompress to a thousand times its size. */
+/** Compressed uploads are read in pieces of this size, because each can decompress to a thousand times its size. */
 const compressedBytesAtOnce = 1024
 
 /** The first byte of gzip; no text begins with it. */

@@ -29,8 +29,8 @@ export class ArchiveReplay {
   }
 
   /**
-   * Sends archived events again, to one destination or to all current destinations of their source. Ends early if a
-   * regulation erases users from archives, because events of these users may have been read, or if the signal aborts.
+   * Sends archived events again, to one destination or to all current destinations of their source. Ends early if the
+   * signal aborts, or if a regulation erases users from archives: it may already have read events of these users.
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
     await this.#options.look?.()

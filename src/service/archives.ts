@@ -19,9 +19,9 @@ const waitMs = 5_000
 interface ErasureRequest {
   /** The sources; sources without an archive are skipped. */
   readonly sources: readonly Pick<ConfiguredSource, 'id' | 'archive'>[]
-  /** The users. An event is erased if one of them is its userId or, in an alias, its previousId. */
+  /** Erases an event if one of these users is its userId or, in an alias, its previousId. */
   readonly userIds: readonly string[]
-  /** Erases events that were accepted up to this time, in milliseconds since 1970. */
+  /** Erases only events that were accepted up to this time, in milliseconds since 1970. */
   readonly untilMs: number
   readonly signal: AbortSignal
 }
@@ -111,7 +111,7 @@ export class Archives {
   }
 }
 
-/** Returns the ids and names of the sources' archives, for other processes. Throws `cannot_write_file`. */
+/** Returns the id and name of each archive, for its registration in a shared store. Throws `cannot_write_file`. */
 export async function keptArchives(
   sources: readonly Pick<ConfiguredSource, 'archive'>[],
   newId: () => string,

@@ -77,7 +77,7 @@ export class AudiencePreviews implements AudienceOperations {
     return previewRemoval({ ...this.contextOf(request), store, audience: choice.audience })
   }
 
-  /** Returns the parts of a sync or a removal that a dry run needs too. */
+  /** Returns the parts of a context that real runs and dry runs share. */
   protected contextOf({
     listener,
     signal: given,

@@ -17,8 +17,8 @@ const lookingMax = 100
 
 /**
  * Looks up the host names of all endpoints of enabled destinations. Returns a problem for each name with a forbidden
- * address. A name without an address is only logged, because it may get one later. After a second, the rest is only
- * logged or skipped, because every connection checks its address anyway.
+ * address. A name without an address is only logged, because it may get one later. Returns after a second at most,
+ * because every connection checks its address anyway. Problems found later are only logged.
  */
 export async function checkEndpointNames(
   { network, destinations }: Configuration,

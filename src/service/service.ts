@@ -347,7 +347,7 @@ export class Service implements AsyncDisposable {
 
   async #takeAndKeep(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = await this.#pipeline.intake.accept(batch)
-    // Look the source up again: erasures reach only the archives that are configured now.
+    // Look the source up again: the configuration may have changed, and erasures reach only configured archives.
     await this.#archives.keep(this.#sourceOf(batch), results)
     return results
   }
@@ -366,7 +366,7 @@ export class Service implements AsyncDisposable {
       ...this.#listening.map((listening) => listening.close(graceMs)),
       this.#pipeline.stop(graceMs),
       this.#regulations.close(),
-      // If there is time, events that are already stored are archived too.
+      // Within the grace period, also archive events that are already stored.
       this.#archives.close(graceMs),
     ])
     this.#pendingAtEnd = await this.pending().catch(() => null)

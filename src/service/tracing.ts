@@ -78,7 +78,7 @@ interface CreatedRequest {
   readonly addHeader: (name: string, value: string) => void
 }
 
-/** Adds the header of a webhook again: newer instrumentation of undici, which is called first, removes it. */
+/** Adds the `traceparent` of a webhook again, because newer instrumentations of undici, which run first, remove it. */
 function restoreHeader(message: unknown): void {
   const traceparent = context.active().getValue(headerKey)
   if (typeof traceparent !== 'string') return

@@ -24,7 +24,7 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 
 /** Remembers the breaker state of each configured endpoint. The breaker of a new endpoint is closed. */
 export class BreakerBoard {
-  /** By destination, then by URL. An entry keeps its URL without secret parts, because hiding them takes a digest. */
+  /** By destination, then by URL. An entry keeps its URL without secret parts, because hiding them costs a hash. */
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. Returns the names of the removed ones. */
@@ -77,7 +77,7 @@ export class BreakerBoard {
   }
 
   /** Returns the breaker state of every configured endpoint. */
-  standings(): readonly BreakerStatus[] {
+  statuses(): readonly BreakerStatus[] {
     return [...this.#endpoints].flatMap(([destination, entries]) =>
       [...entries.values()].map(({ name, change }) => ({
         destination,

@@ -1,12 +1,12 @@
 import { collectDefaultMetrics, Registry, type MetricValueWithName } from 'prom-client'
 import { Breather } from '../../runtime/index.ts'
 
-/** Number of lines to write between looks at the time. */
+/** Lines to write before checking whether to yield. */
 const linesAtOnce = 100
 
 /**
  * Writes all metrics in the Prometheus text format, as prom-client does, but yields to the event loop in between: a
- * thousand destinations have 50,000 lines.
+ * thousand destinations make 50,000 lines.
  */
 export async function metricsText(registry: Registry): Promise<string> {
   const breather = new Breather()

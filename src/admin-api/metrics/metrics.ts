@@ -40,8 +40,8 @@ const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3
 /** From 0.5 ms, because a batch is stored with one write. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Maximum number of distinct reasons, and of statuses, per destination; further ones count as `other`. */
-const reasonsMax = 32
+/** Maximum number of values of a `reason` or `status` label per destination. Further values count as `other`. */
+const labelValuesMax = 32
 
 const endedStates = ['delivered', 'failed', 'expired'] satisfies readonly SettledDelivery['state'][]
 
@@ -64,7 +64,7 @@ export class Metrics implements Observer {
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
   readonly #histograms = histogramsIn(this.#registry)
-  /** Known reasons by destination. Their number is limited, because endpoints decide what they answer. */
+  /** Reasons seen so far, by destination. Bounded, because endpoints decide what they answer. */
   readonly #reasons = new Map<string, Set<string>>()
   readonly #statuses = new Map<string, Set<string>>()
   #text: Promise<string> | undefined
@@ -79,14 +79,13 @@ export class Metrics implements Observer {
     processMetrics()
   }
 
-  /** The media type of {@link text}. */
   get contentType(): string {
     return this.#registry.contentType
   }
 
   /**
-   * Sets the destinations with metrics. Counters begin at 0, because Prometheus misses the increase to a first value.
-   * Drops the metrics of removed endpoints, because each reload may bring new ones.
+   * Sets the configured destinations. Starts their counters at 0, because Prometheus doesn't see the increase from a
+   * missing value to a first one. Drops the metrics of removed endpoints, so that reloads don't accumulate them.
    */
   configured(destinations: readonly EndpointNames[]): void {
     const added = destinations.filter(({ id }) => !this.breakers.knows(id))
@@ -123,7 +122,7 @@ export class Metrics implements Observer {
     this.#counters.refused.inc({ source: sourceId ?? '', code })
   }
 
-  /** Measures how long it took to store the calls of a request. */
+  /** Records how long it took to store the calls of a request. */
   stored(stored: { readonly sourceId: string; readonly durationMs: number }): void {
     this.#histograms.ingest.observe({ source: stored.sourceId }, stored.durationMs / 1_000)
   }
@@ -199,7 +198,7 @@ export class Metrics implements Observer {
 
   /** All metrics in the Prometheus text format. Never waits for the store. Concurrent calls get the same text. */
   text(): Promise<string> {
-    // Share the text, because each call sets the gauges, so two calls would mix up their values.
+    // Concurrent calls share the text, because each composition sets the gauges anew.
     this.#text ??= this.#compose().finally(() => (this.#text = undefined))
     return this.#text
   }
@@ -208,7 +207,7 @@ export class Metrics implements Observer {
     const { breaker } = this.#gauges
     this.#setStoreFigures()
     breaker.reset()
-    for (const { destination, endpoint, state } of this.breakers.standings()) {
+    for (const { destination, endpoint, state } of this.breakers.statuses()) {
       for (const each of breakerStates) {
         breaker.set({ destination, endpoint, state: each }, each === state ? 1 : 0)
       }
@@ -219,7 +218,7 @@ export class Metrics implements Observer {
   #setStoreFigures(): void {
     const { queueDepth, queueAge, parked, liveRows, deadRows, figuresAge } = this.#gauges
     for (const gauge of [queueDepth, queueAge, parked, liveRows, deadRows]) gauge.reset()
-    // reset() would set a gauge without labels to 0.
+    // Not reset(), which sets a gauge without labels to 0.
     figuresAge.remove({})
     const figures = this.#options.figures()
     if (figures === undefined) return
@@ -238,7 +237,7 @@ export class Metrics implements Observer {
   }
 }
 
-/** Limits the values of a label: the first ones of a destination are kept, further ones become `other`. */
+/** Returns the value, or `other` if the destination already has too many different values. */
 function bounded(known: Map<string, Set<string>>, destination: string, value: string): string {
   let values = known.get(destination)
   if (values === undefined) {
@@ -246,7 +245,7 @@ function bounded(known: Map<string, Set<string>>, destination: string, value: st
     known.set(destination, values)
   }
   if (values.has(value)) return value
-  if (values.size >= reasonsMax) return 'other'
+  if (values.size >= labelValuesMax) return 'other'
   values.add(value)
   return value
 }

@@ -18,7 +18,10 @@ const quietMs = 60 * 60_000
 /** How many errors of a destination are remembered. */
 const reasonsMax = 10
 
-/** Counts the deliveries that failed or expired in this process, until a destination has lost none for an hour. */
+/**
+ * Counts the failed and expired deliveries of each destination in this process. An hour without a loss resets the
+ * count.
+ */
 export class RecentLosses {
   readonly #clock: Pick<Clock, 'nowMs'>
   readonly #losses = new Map<string, Losses>()

@@ -37,7 +37,7 @@ export async function queueStates(
 /** What metrics report about a store: its backlogs and row counts. */
 export interface StoreFigures {
   readonly queues: readonly QueueState[]
-  /** Row counts of the tables; empty if the store has none. */
+  /** Row counts of the tables in PostgreSQL; empty for other stores. */
   readonly tables: readonly TableRows[]
   readonly measuredAtMs: number
 }

@@ -43,7 +43,7 @@ function placeIssues(
       return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
     }
     if (issue.code === 'invalid_union') {
-      // Report the alternative that has the value's type: all its problems are inside the value.
+      // If all problems of an alternative are inside the value, the value has its type. Report only these.
       const meant = issue.errors.find((inner) =>
         inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
       )

@@ -36,7 +36,7 @@ export interface ConfiguredDestination extends Destination {
   readonly retryForMs: number
 }
 
-/** Makes the paths in a document, which are relative to the folder, absolute. */
+/** Makes the paths in a document absolute. They are relative to the folder of the file. */
 export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
   const { store, sources, listen, admin, destinations } = document
   const file = /^sqlite:(.+)$/.exec(store)?.[1]

@@ -71,7 +71,7 @@ export class ConfigurationError extends EvrouteError {
   }
 }
 
-/** Formats a problem for a terminal, without control characters and with the rest of the hint indented. */
+/** Formats a problem for a terminal. Removes control characters, and indents further lines of the hint. */
 export function problemText({ path, message, hint }: ConfigurationProblem): string {
   const where = path === '' ? '' : `${path}: `
   if (hint === undefined) return plainText(`${where}${message}`)

@@ -66,7 +66,9 @@ export function secretSettingAt(path: DocumentPath): SecretSetting | undefined {
   )
 }
 
-/** Whether problems must not show the value at a path: it may be a secret, or in the place of an object with one. */
+/**
+ * Whether problems must hide the value at a path. It may be a secret, or stand where an object with a secret belongs.
+ */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return secretSettings.some(({ pattern }) => leadsTo(path, pattern))
 }
