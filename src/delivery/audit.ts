@@ -18,10 +18,7 @@ export interface AuditEquation {
 
 const ended = ['delivered', 'failed', 'expired'] as const
 
-/**
- * Returns the equations that every store must satisfy. The first two check the ledger itself; the others compare
- * it with the rows, and check that no delivery has lost its body.
- */
+/** Returns the equations that must hold within the ledger, and between the ledger and the rows. */
 export function auditEquations(audit: StoreAudit): readonly AuditEquation[] {
   const { ledger, counted, purged, withoutBody } = audit
   const line = (name: keyof typeof ledger): AuditFigure => ({ name, count: ledger[name] })

@@ -80,7 +80,7 @@ export class Claims {
     }
   }
 
-  /** Marks the lane as empty if the claim asked for everything in it. Otherwise, a later claim must ask the store again. */
+  /** Marks a lane as empty if the claim asked for everything in it. Otherwise, the store must be asked again. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
     if (isAnswered && dueByMs === anyTimeMs) times.empty(destinationId, lane)
@@ -88,8 +88,8 @@ export class Claims {
   }
 
   /**
-   * When the next delivery can start, of those that could not when {@link Claims.claim} last looked, in milliseconds
-   * since 1970; Infinity if none is known. The others wait only for room, which the end of a request makes.
+   * When the next delivery can start that was not due or was parked at the last {@link claim}, in milliseconds since
+   * 1970; Infinity if none is known. All other deliveries wait only for room, until a request ends.
    */
   get startsAtMs(): number {
     const lookedAtMs = this.#lastLookMs
@@ -103,7 +103,7 @@ export class Claims {
     return startsAtMs
   }
 
-  /** Whether no delivery is worth waiting for, as in {@link DestinationQueue.isUndeliverable}. */
+  /** Whether every waiting delivery is undeliverable, as {@link DestinationQueue.isUndeliverable} defines it. */
   get areUndeliverable(): boolean {
     const { waitedFor, deferred } = this.#options.times
     const nowMs = this.#lastLookMs
@@ -130,8 +130,7 @@ export class Claims {
 
   /**
    * Plans claims: from each lane with due deliveries, as many as there is room for. Destinations that were served
-   * longest ago come first. Defers destinations without a delivery that can start now, so that they take no time and
-   * no room.
+   * longest ago come first. Defers destinations without a delivery that can start now, so that later calls skip them.
    */
   #due(): readonly Claim[] {
     if (this.isPostponed) return []

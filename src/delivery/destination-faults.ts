@@ -20,9 +20,9 @@ export interface EndpointFault {
 
 /** How often to check whether faults are over. */
 const lookMs = 30_000
-/** A full backlog is over after this time without a failure, as is a fault of an endpoint that accepts webhooks. */
+/** Time without a failure after which a backlog is no longer full, or an accepting endpoint has no fault. */
 const quietMs = 60_000
-/** If the endpoint has accepted no webhook, perhaps because none was sent, its fault is over after this time. */
+/** The same for an endpoint that has accepted no webhook since the failure, perhaps because none was sent. */
 const silentMs = 5 * 60_000
 /** Maximum number of reasons to count separately per endpoint; all others count as `other`. */
 const reasonsMax = 16
@@ -31,7 +31,7 @@ const reasonsMax = 16
 interface FaultTexts {
   readonly begins: string
   readonly ends: string
-  /** The last line if the fault is no longer watched, because its endpoint is removed or the process ends. */
+  /** Logged instead of `ends` if the endpoint is removed or the process ends. */
   readonly lasted: string
   /** The name of the field with the number of failures. */
   readonly count: string
@@ -55,7 +55,7 @@ const ofBacklog: FaultTexts = {
   count: 'failed',
 }
 
-/** The key of a full backlog, beside the URLs of the destination's endpoints. */
+/** Stands for the URL in the fault of a full backlog. */
 const backlog = ''
 
 interface Failure extends Pick<RequestRecord, 'destinationId' | 'url' | 'error'> {
@@ -74,9 +74,8 @@ interface Lasting {
 }
 
 /**
- * Notes failures that no retry can fix: untrusted certificates, refused addresses and answers such as 404, which don't
- * open the breaker, and new deliveries that a full backlog refuses. Logs each fault once when it begins, and with a
- * count when it is over.
+ * Notes failures that no retry can fix: requests that fail for good, such as with a 404 or an untrusted certificate,
+ * and new deliveries that a full backlog refuses. Logs each fault when it begins, and with a count when it is over.
  */
 export class DestinationFaults {
   readonly #runtime: Pick<Runtime, 'clock' | 'log'>
@@ -102,7 +101,6 @@ export class DestinationFaults {
     this.#faults = now
   }
 
-  /** Notes how a request ended. */
   note(record: RequestRecord): void {
     if (record.outcome === 'final') this.#failed(record, 1)
     else if (record.outcome === 'success') {

@@ -55,8 +55,8 @@ export interface DispatcherOptions {
   /** The other processes that share the store; none by default. */
   readonly peers?: Peers | undefined
   /**
-   * How many deliveries of a destination may be leased in advance, however low its concurrency; 0 by default. Makes
-   * claims fewer and larger, but keeps deliveries from other processes.
+   * How many deliveries of a destination may be leased in advance, however low its concurrency; 0 by default. A higher
+   * number makes claims fewer and larger, but keeps deliveries from other processes.
    */
   readonly readyMin?: number
   /** Maximum number of requests in flight to all endpoints together; 512 by default. */

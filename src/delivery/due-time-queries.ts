@@ -8,22 +8,21 @@ interface QueryParts extends Pick<DispatcherParts, 'clock' | 'times'> {
 /** Maximum number of destinations in one query, so that concurrent claims wait only milliseconds. */
 const destinationsMax = 250
 
-/** The pause after a query about all destinations, as a multiple of the query's duration. */
+/** The length of a pause, as a multiple of the duration of the query before it. */
 const pausesPerQuery = 9
 
 /** Maximum pause, even if the clock is set during the query. */
 const pauseMaxMs = 60_000
 
 /**
- * Asks the store when deliveries are due: at once about destinations whose due times are needed, and on request about
- * all, because another process may have added deliveries. Pauses after each query about all destinations, so that
- * these run for at most a tenth of the time.
+ * Asks the store when deliveries are due. Asks at once about destinations whose due times are needed, and about all
+ * after {@link queryAll}. Pauses between queries about all, so that these run for at most a tenth of the time.
  */
 export class DueTimeQueries {
   readonly #parts: QueryParts
-  /** Destinations that the current round of queries has not asked about yet. */
+  /** Destinations still to ask about, after {@link queryAll}. */
   readonly #remaining = new Set<string>()
-  /** Whether to start a round after the current one. */
+  /** Whether to ask about all destinations again once none remains. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 
@@ -31,13 +30,13 @@ export class DueTimeQueries {
     this.#parts = parts
   }
 
-  /** Starts a round of queries about all destinations, after the current round if there is one. */
+  /** Asks about all destinations, because other processes may have added deliveries. Finishes earlier calls first. */
   queryAll(): void {
     this.#isWanted = true
     this.#begin()
   }
 
-  /** When the current round's next query may start, in milliseconds since 1970; undefined if none is left. */
+  /** When the next query about all destinations may start, in milliseconds since 1970; undefined if none remains. */
   get nextAtMs(): number | undefined {
     return this.#remaining.size > 0 ? this.#pause.untilMs : undefined
   }

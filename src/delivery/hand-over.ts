@@ -11,8 +11,8 @@ import type {
   Room,
 } from './store-port.ts'
 
-/** Room in a queue for deliveries that the store hands over. */
-export interface KeptRoom extends Room {
+/** Room that a queue reserves for deliveries of one add. */
+export interface ReservedRoom extends Room {
   readonly queue: DestinationQueue
   readonly line: Line
 }
@@ -22,7 +22,7 @@ export interface Addition {
   readonly sourceId: string
   /** The positions of the events with a delivery to each destination. */
   readonly positions: ReadonlyMap<string, readonly number[]>
-  readonly handOver: readonly KeptRoom[]
+  readonly handOver: readonly ReservedRoom[]
   /** When the leases of the deliveries that are handed over begin. */
   readonly start: LeaseStart
 }
@@ -54,10 +54,10 @@ export class HandOvers {
   }
 
   /**
-   * Returns the room at each destination, if no earlier deliveries to it wait in the store. At a destination with
-   * several sources, new deliveries from one with less than its share of the backlog may go ahead of waiting ones.
+   * Returns room at each destination to which no deliveries wait in the store. If some wait, there is room only if the
+   * destination has several sources, and this one has less than an equal share of the backlog.
    */
-  #roomFor(positions: Addition['positions'], sourceId: string): readonly KeptRoom[] {
+  #roomFor(positions: Addition['positions'], sourceId: string): readonly ReservedRoom[] {
     const { clock, queues, times, prefetch } = this.#options
     const nowMs = clock.nowMs()
     const part = prefetch.partOf(Math.max(positions.size, times.waitedFor.size))

@@ -20,9 +20,8 @@ export interface LoggedDelivery extends DeliveryKey, DeliveryProgress {
   readonly eventName: string | null
   /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null
-  /** A leased delivery is `pending`. */
   readonly state: LoggedState
-  /** Why its next round is due; once it has ended, why its last round was. */
+  /** Why the next round is due, or, for an ended delivery, why the last one was. */
   readonly lane: Lane
   /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
@@ -64,13 +63,13 @@ export interface DeliveryFilter {
 export interface ListRequest {
   readonly filter: DeliveryFilter
   readonly limit: number
-  /** Only deliveries with a lower id: the last one on the previous page. */
+  /** The id of the last delivery on the previous page. Only deliveries with lower ids are listed. */
   readonly beforeId?: number | undefined
 }
 
 /** A request to retry deliveries manually, or to end pending deliveries without sending them. */
 export interface ChangeRequest {
-  /** The time of the change, in milliseconds since 1970. Deliveries that failed or were accepted later are left alone. */
+  /** The time of the change, in milliseconds since 1970. Skips deliveries that failed or were accepted later. */
   readonly nowMs: number
   readonly filter: DeliveryFilter
   readonly limit: number
@@ -78,7 +77,7 @@ export interface ChangeRequest {
 
 /** The limits for a purge. All times are in milliseconds since 1970. */
 export interface PurgeRequest {
-  /** The time that deliveries get as their end if this purge expires them. */
+  /** The time of the purge, at which the deliveries that it expires end. */
   readonly nowMs: number
   /** Delete deliveries that were delivered before this time. */
   readonly deliveredBeforeMs: number
@@ -122,8 +121,8 @@ export interface DeliveryLog {
   /** Reads one delivery with its text and its requests; undefined if there is none. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
-   * Makes matching deliveries that failed, expired or wait for a retry due: at once, in the lane `manual`, with a new
-   * retry window and without holds. Skips those that ended or were first tried after `nowMs`, so that repeating a call
+   * Moves matching deliveries that failed, expired or wait for a retry to the lane `manual`. They are due at once, with
+   * a new retry window and without holds. Skips those that ended or were first tried after `nowMs`: repeating a call
    * with the same `nowMs` never retries a delivery that has failed again.
    *
    * @returns how many were retried; fewer than `limit` once none is left
@@ -131,8 +130,8 @@ export interface DeliveryLog {
   retry(request: ChangeRequest): Promise<number>
   /**
    * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
-   * failed delivery. Leased deliveries are left alone, except in a file, where other processes cannot see leases. If
-   * the delivering process still sends a discarded delivery successfully, it counts as delivered.
+   * failed delivery. Skips leased deliveries, except those that a different process leased from a file: such leases
+   * cannot be seen. If that process still delivers a discarded delivery, it counts as delivered.
    *
    * @returns how many ended; fewer than `limit` once none is left
    */

@@ -21,7 +21,7 @@ const doubledPauseMsMax = 30_000
 const pauseJitter = 0.2
 /** Maximum share of the rate that remains after a 429. */
 const keptShareMax = 0.9
-/** Minimum share that remains, in case other senders kept the endpoint busy. */
+/** Minimum share that remains. The endpoint may have admitted even less because other senders kept it busy. */
 const keptShareMin = 0.5
 /** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000
@@ -46,7 +46,7 @@ const perSecondMax = 10_000
  * Spaces the requests to an endpoint evenly, by the operator's {@link limit} and by a rate learned from 429s.
  *
  * The rate is unlimited until the first 429. A 429 pauses the endpoint for the time in `Retry-After`, and cuts the
- * rate to nine tenths of what the endpoint admitted lately, but only if the request started after the last cut.
+ * rate to nine tenths of what the endpoint admitted lately. Ignores 429s to requests that started before the last cut.
  *
  * Each admitted request raises the rate along a curve. For about nine seconds, the rate stays below its value before
  * the cut; then it rises fast, to find out how much more the endpoint admits. Only admitted requests raise it, so it
@@ -55,7 +55,7 @@ const perSecondMax = 10_000
  * A pace reads no clock: callers pass `nowMs`, in milliseconds since 1970.
  */
 export class Pace {
-  /** The operator's limit in requests per second; `Infinity` for none. Rounds wait until it admits a request. */
+  /** The operator's limit in requests per second; `Infinity` for none. */
   limit = Infinity
   readonly #options: PaceOptions
   /** The rate right after the last cut. */

@@ -67,7 +67,7 @@ export function probeGraceMs(
   news: { readonly rank: number; readonly openMs: number },
 ): number {
   const senders = Math.min(processes, concurrency)
-  // The rank may be too high here, because the other process may count more processes than this one.
+  // The other process may count more processes than this one, so its rank may be too high here.
   const last = (news.rank + 1) % senders
   return Math.min(((rank - last + senders) % senders) * probeMs, news.openMs)
 }

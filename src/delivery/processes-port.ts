@@ -23,7 +23,7 @@ export interface Heartbeat {
 /** News about an endpoint, from one process to the others. */
 export interface BreakerNews {
   readonly destinationId: string
-  /** The endpoint's hidden URL. */
+  /** The endpoint's URL, shortened by `hiddenEndpoint`. */
   readonly endpoint: string
   /** How long to send no requests, from now on; 0 once the endpoint answers again. */
   readonly openMs: number

@@ -99,7 +99,7 @@ function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
   return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }
 
-/** Whether a failed request uses up no step of the retry schedule, so that its endpoint needn't wait for the next. */
+/** Whether a failed request uses up no step of the retry schedule. Its endpoint then needn't wait for that step. */
 function isFreeOfSchedule({ throttled, interrupted }: EndpointResult): boolean {
   return throttled || interrupted
 }

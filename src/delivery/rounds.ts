@@ -24,14 +24,13 @@ interface RoundsOptions {
   readonly runtime: Runtime
   /** Maximum number of requests in flight to all endpoints together. */
   readonly requestsMax: number
-  /** Whether the process may send now. */
   readonly maySend: () => boolean
   /** The other processes that share the store. */
   readonly peers?: Peers | undefined
   readonly outbox: Outbox
-  /** Called when a request to a destination has ended, or a pace or the limit allows more, so that others may start. */
+  /** Called when more requests may start; with a destination's id if one of its requests has ended. */
   readonly ended: (destinationId?: string) => void
-  /** Called when a request finds that an endpoint is still down, with the error. */
+  /** Called with the error of a request that found its endpoint still down. */
   readonly stillDown: (destinationId: string, error: string) => void
   /** Called with an unexpected error. */
   readonly failed: (error: unknown) => void
@@ -42,7 +41,7 @@ type RoundStart = Start & { readonly kind: 'round' }
 
 /**
  * Starts rounds wherever gates allow it, within a limit on requests to all endpoints together. Destinations take
- * turns, so that none uses up the limit. A pass visits only destinations with ready deliveries.
+ * turns, so that none uses up the limit.
  */
 export class Rounds {
   readonly #options: RoundsOptions
@@ -91,7 +90,7 @@ export class Rounds {
     return Array.from(this.#ready, ({ queue }) => queue)
   }
 
-  /** Queues a destination with ready deliveries for a turn, behind all others that wait for one. */
+  /** Gives a destination a turn after all others, if it has ready deliveries. */
   lineUp(destinationId: string): void {
     const target = this.#targets.get(destinationId)
     if (target?.queue.hasReady === true) this.#ready.add(target)
@@ -108,9 +107,9 @@ export class Rounds {
   }
 
   /**
-   * Starts every delivery that may start, and sets an alarm for when a pace lets more start.
+   * Starts every delivery that may start, and sets a timer for the next one that a pace holds back.
    *
-   * @param nowMs - the time before this call, so that the alarm covers slots that become free during it
+   * @param nowMs - the time when the call begins; a pace that frees a slot during the call is then not missed
    */
   startAll(nowMs: number): void {
     this.#startReady()
@@ -127,7 +126,7 @@ export class Rounds {
   #startReady(): void {
     this.#isShort = false
     let idleTurns = 0
-    // This visits a target again after it was moved to the end, as a Set's iterator does.
+    // The iterator of a Set visits a target again after it was moved to the end.
     for (const target of this.#ready) {
       if (idleTurns === this.#ready.size || this.isBusy) return
       this.#ready.delete(target)
@@ -229,7 +228,10 @@ export class Rounds {
     return outcome
   }
 
-  /** Tells other processes how a breaker changed, and leaves the next probe to the process whose turn it is. */
+  /**
+   * Tells other processes how a breaker changed. Applies the news here too, so that the process whose turn it is probes
+   * first.
+   */
   #share(change: BreakerChange, { gate, queue, error }: ChangedBreaker): void {
     const { peers } = this.#options
     const { id: destinationId } = queue.destination

@@ -27,7 +27,6 @@ export interface NewEvent {
   readonly userId: string | null
   /** The earlier id that an alias replaces; absent from all other events. */
   readonly previousId?: string | undefined
-  /** One per destination that gets the event; empty if none does. */
   readonly deliveries: readonly NewDelivery[]
 }
 
@@ -49,7 +48,7 @@ export interface DeliveryProgress {
   readonly windowAttempts: number
   /** When the first round in the window started, in milliseconds since 1970; null until a retry is scheduled. */
   readonly firstAttemptAtMs: number | null
-  /** Endpoints that get no more requests for the delivery, until a time or for good. */
+  /** Endpoints that get no requests for the delivery, either for good or until a time. */
   readonly holds: readonly EndpointHold[]
 }
 
@@ -73,8 +72,8 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
   readonly traceparent?: string | undefined
   readonly dueAtMs: number
   /**
-   * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. The last
-   * third of a lease is long enough for a request, however much clocks differ.
+   * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. The engine
+   * makes a lease so long that its last third exceeds the time of a request, even if clocks differ.
    */
   readonly leasedUntilMs?: number | undefined
 }
@@ -108,7 +107,7 @@ export type LeaseEnd = {
       /** Why the round failed. */
       readonly reason: string
     }
-  /** The delivery returns to its lane without counting an attempt: its round was not made, or was interrupted here. */
+  /** The delivery returns to its lane without counting an attempt: this process made no round, or interrupted it. */
   | { readonly kind: 'returned'; readonly dueAtMs: number }
 )
 
@@ -177,9 +176,9 @@ export interface ClaimRequest {
   readonly shares: readonly Share[]
 }
 
-/** A question about the lanes of some destinations. */
+/** A query for the due times of some destinations. */
 export interface DueRequest {
-  /** The current time, by which leases of other processes may have expired. */
+  /** The current time. The answer ignores deliveries that other processes have leased beyond it. */
   readonly nowMs: number
   readonly destinationIds: readonly string[]
 }
@@ -194,27 +193,27 @@ export interface SettleRequest {
 }
 
 /**
- * Where deliveries wait: a port that every engine implements. Each passes the suite in `test/conformance/`.
+ * Where deliveries wait: a port. Every engine implements it and passes the suite in `test/conformance/`.
  *
  * A store reads no clock: callers pass all times, in milliseconds since 1970. Every method takes one object, is one
  * round trip even for a batch, and rejects with EvrouteError `store_closed` after `close()`.
  */
 export interface DeliveryStore extends DeliveryLog {
   /**
-   * Stores events and their deliveries, all or nothing, and updates the ledger. Resolves once they are as durable as
-   * the engine makes them. A full engine makes the caller wait.
+   * Stores events and their deliveries, all or nothing, and updates the ledger. Waits while the engine is full.
+   * Resolves once they are as durable as the engine makes them.
    *
    * Leases and returns as many deliveries as `handOver` allows, in the order of the events. The rest wait in the lane
    * `first`.
    */
   add(batch: AddRequest): Promise<AddResult>
-  /** Leases due deliveries: in each lane those that became due earliest, with equal times those with the lowest ids. */
+  /** Leases due deliveries of each lane, ordered by due time and then by id. */
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
   /**
    * Ends leases and writes requests to the log, all or nothing. Settling a settled lease changes nothing. An expired
-   * lease can be settled until another process leases the delivery, and as `delivered` even after that, until a
-   * different settlement takes effect. A request is written even if its settlement changes nothing, unless its delivery
-   * was purged.
+   * lease can be settled until another process leases the delivery. As `delivered`, it can be settled until another
+   * settlement takes effect. Requests are written even if their settlement changes nothing, unless their delivery was
+   * purged.
    *
    * @returns the settlements that took effect
    */
@@ -225,7 +224,7 @@ export interface DeliveryStore extends DeliveryLog {
    * @throws StoreUnusableError
    */
   checkWritable(): Promise<void>
-  /** Returns when the first delivery in each lane of these destinations can be claimed, without empty lanes. */
+  /** Returns when the first delivery in each lane of these destinations can be claimed. Leaves out empty lanes. */
   nextDue(request: DueRequest): Promise<readonly DueTime[]>
   /** Reads the ledger: the counts of all events, and of all deliveries or those to one destination. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>

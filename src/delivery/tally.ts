@@ -25,7 +25,6 @@ export class Tally {
     this.#bucketMs = policy.windowMs / bucketsPerWindow
   }
 
-  /** Counts a request that ended. */
   count(health: 'success' | 'failure', nowMs: number): void {
     const bucket = this.#bucketAt(nowMs)
     bucket.ended++

@@ -6,7 +6,7 @@ interface Knowledge {
   dueAtMs: number
   /** Whether `dueAtMs` considers all waiting deliveries; if not, the store must be asked. */
   isWhole: boolean
-  /** The earliest due time added since the store was asked, or Infinity; undefined while it isn't being asked. */
+  /** While the store is being asked, the earliest due time added meanwhile, or Infinity; otherwise undefined. */
   arrivedMs: number | undefined
 }
 
@@ -19,7 +19,6 @@ interface Knowledge {
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
   readonly #toAsk = new Set<string>()
-  /** Destinations with a waiting delivery, most recently served last, without the deferred ones. */
   readonly #waitedFor = new Set<string>()
   readonly #deferred = new Set<string>()
 
@@ -116,7 +115,7 @@ export class WaitingTimes {
     this.#toAsk.add(destinationId)
   }
 
-  /** Marks all destinations, so that the store is asked about them again. Known due times stay valid until it answers. */
+  /** Makes the store be asked about all destinations again. Known due times stay valid until it answers. */
   askAgain(): void {
     for (const id of this.#lanes.keys()) this.#toAsk.add(id)
   }
