@@ -127,24 +127,29 @@ export class DestinationQueue {
   /** Returns how many more new deliveries may go ahead of those waiting in the store. */
   roomAhead(nowMs: number): number {
     const readyMax = this.#readyMax('first', nowMs)
-    const most = readyMax === 0 ? 0 : Math.max(readyMax, aheadMin)
+    const isBlocked = readyMax === 0 || this.#isOut(nowMs)
+    const most = isBlocked ? readyMax : Math.max(readyMax, aheadMin)
     return Math.max(most - this.#ahead.size - this.#reserved.ahead, 0)
   }
 
   /**
    * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits for the
-   * store, or `readyMin` if that is more. Never more than the pace lets start in a second, and only one while only a
-   * manual retry may start, as a probe.
+   * store, or `readyMin` if that is more. Never more than the pace lets start in a second, and only one, as a probe,
+   * while all endpoints are out.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
-    const isProbe = lane === 'manual' && this.parkedUntilMs(nowMs, 'first') !== undefined
     const { concurrency, readyMin } = this.#policies
     if (concurrency === 0) return 0
-    if (isProbe) return 1
+    if (this.#isOut(nowMs)) return 1
     const rateMax = Math.max(...this.#gates.map((gate) => gate.pace.perSecond))
     const perSecond = Math.min(rateMax, ...this.#gates.map((gate) => gate.pace.limit))
     return Math.min(Math.max(2 * concurrency, readyMin), Math.ceil(perSecond))
+  }
+
+  /** Whether no endpoint gets more than a probe. */
+  #isOut(nowMs: number): boolean {
+    return this.#gates.every((gate) => gate.isOut(nowMs))
   }
 
   /** Reserves room for deliveries that are on their way from the store, until {@link take}. */

@@ -74,6 +74,13 @@ export class EndpointGate {
     return untilMs > nowMs ? untilMs : undefined
   }
 
+  /** Whether the endpoint gets no more than a probe, because its breaker is open or a 429 pauses it. */
+  isOut(nowMs: number): boolean {
+    const { state } = this.#breaker
+    const isPaused = this.pace.pausedUntilMs(nowMs) !== undefined
+    return state === 'open' || state === 'half-open' || isPaused
+  }
+
   /**
    * When the endpoint went down, in milliseconds since 1970: with the failure that opened its breaker, until that
    * closes, or with a 429, until the next admitted request. Undefined while it is up.

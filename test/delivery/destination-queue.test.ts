@@ -226,15 +226,15 @@ describe('a destination whose endpoints are all blocked', () => {
       expect(urls).toEqual([urlOf('b')])
       end(503)
     }
-    fill(queue, 'first')
-    fill(queue, 'retry')
+    for (const lane of ['first', 'retry'] as const) fill(queue, lane)
     expect(queue.parkedUntilMs(startMs + 1, 'first')).toBe(startMs + openMs)
     expect(queue.next(startMs + 1)).toBeUndefined()
-    expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
-    expect(begin(queue, startMs + openMs).urls).toEqual([urlOf('a')])
+    const dueMs = startMs + openMs
+    expect(queue.parkedUntilMs(dueMs, 'first')).toBeUndefined()
+    expect([queue.room('first', dueMs), queue.roomAhead(dueMs)]).toEqual([0, 1])
+    expect(begin(queue, dueMs).urls).toEqual([urlOf('a')])
     // During the probe nothing else starts, and nothing has to be returned.
-    expect(queue.next(startMs + openMs)).toBeUndefined()
-    expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
+    expect([queue.next(dueMs), queue.parkedUntilMs(dueMs, 'first')]).toEqual([undefined, undefined])
   })
 
   test('is probed by a manual retry at once, and by the next one 10 s later', () => {

@@ -112,6 +112,20 @@ describe('deliveries behind an open breaker', () => {
     expect(await store.ledger()).toMatchObject({ pending: 35 })
   })
 
+  test('are claimed one by one for probes, and stay available to other processes', async () => {
+    const { dispatcher, store, clock, sender } = changing(503, 10)
+    await dispatcher.add(eventsTo('crm', 300))
+    await quiet()
+    const untried = 300 - sender.bodies.length
+    const { opened, open } = gate()
+    sender.answer = () => opened.then(() => answered(503))
+    await clock.advance(openMs)
+    expect(sender.inFlight).toBe(1)
+    const waiting = { destinationId: 'crm', lane: 'first', dueByMs: startMs } as const
+    expect((await claimAll(store, waiting)).length).toBeGreaterThanOrEqual(untried - 2)
+    open()
+  })
+
   test('send one probe after 30 s, then after twice as long, up to five minutes', async () => {
     const { dispatcher, sender, clock, requests } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
