@@ -24,14 +24,17 @@ export interface ErasedFromArchive {
   readonly events: number
   /** Number of files that were rewritten or removed. */
   readonly files: number
-  /** A path and a reason for each file with problems, without any content; after {@link problemsMax}, a count. */
+  /**
+   * A path and a reason for each file with problems, without its content. Above {@link problemsMax} files, the last
+   * entry counts the others.
+   */
   readonly problems: readonly string[]
 }
 
 /** Maximum number of files whose problems are reported one by one. */
 export const problemsMax = 100
 
-/** The writer that appends to the archive during the erasure, except events that match it. */
+/** The writer that appends to the archive during the erasure. It leaves out events that match the erasure. */
 interface ArchiveWriter {
   isOpen(name: string): boolean
   /** Closes the current file. Later events go to new files. */

@@ -28,17 +28,14 @@ export class CallLedger {
     return this.#queued - this.#delivered - this.#failed
   }
 
-  /** Counts a refused call. */
   refused(): void {
     this.#refused++
   }
 
-  /** Counts a queued call. */
   queued(): void {
     this.#queued++
   }
 
-  /** Counts a delivered call. */
   delivered(): void {
     this.#delivered++
   }

@@ -25,9 +25,9 @@ export interface ClientOptions {
   /** A synonym for `flushAt`. */
   readonly size?: number | undefined
   /**
-   * Maximum number of calls in a merged batch, `flushAt` to 2,500. By default it is `flushAt`, so that full batches
-   * are not merged. Batches are merged while they wait for 4 others in flight. If calls come faster than the endpoint
-   * answers, a larger number makes requests fewer and larger. No request exceeds 500,000 bytes.
+   * Maximum number of calls in a merged batch, `flushAt` to 2,500. While 4 batches are in flight, the waiting ones are
+   * merged up to this size. If calls come faster than the endpoint answers, a larger number makes requests fewer and
+   * larger. It is `flushAt` by default, so that full batches are not merged. No request exceeds 500,000 bytes.
    */
   readonly batchMax?: number | undefined
   /** Interval at which incomplete batches are sent, in milliseconds, 0 to 86,400,000; 5,000 by default. */

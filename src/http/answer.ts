@@ -79,7 +79,6 @@ export class AnswerHandler {
     // Nothing to prepare.
   }
 
-  /** Called with the head of an answer. */
   onResponseStart(
     _controller: RequestController,
     status: number,
@@ -90,7 +89,6 @@ export class AnswerHandler {
     this.#head = { status, retryAfter: headerValue(headers['retry-after']) }
   }
 
-  /** Called with a part of the body. */
   onResponseData(controller: RequestController, chunk: Buffer): void {
     const { keptBytesMax, readBytesMax } = this.#limits
     if (this.#readBytes < keptBytesMax) {
@@ -100,7 +98,6 @@ export class AnswerHandler {
     if (this.#readBytes > readBytesMax) controller.abort(new Error('The answer is too long'))
   }
 
-  /** Called after the last byte of the body. */
   onResponseEnd(): void {
     this.#end()
   }

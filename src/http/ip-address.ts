@@ -86,7 +86,10 @@ function joinGroups(groups: readonly string[], groupBits: bigint): bigint {
   return groups.reduce((value, group) => (value << groupBits) | BigInt(group), 0n)
 }
 
-/** Identifies a client for limits: by its IPv4 address, or its /64 network, in which an IPv6 host has every address. */
+/**
+ * Identifies a client for limits: by its IPv4 address, or by its IPv6 /64 network, because one host may use every
+ * address in it.
+ */
 export function clientNetwork(address = ''): string {
   if (isIP(address) !== 6) return address
   const mapped = /^::ffff:(?<ipv4>[\d.]+)$/i.exec(address)?.groups?.['ipv4']

@@ -147,10 +147,9 @@ function announceClosing(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close')
 }
 
-/** Limits how much of a body is read after its request was answered. Node would read any length. */
+/** Reads a limited part of a body after its request was answered. Node would read and discard any length. */
 async function boundRest(request: IncomingMessage): Promise<void> {
   if (request.complete) return
-  // Read the rest here. Otherwise Node would discard it, without a limit.
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 

@@ -36,8 +36,9 @@ export interface NameSourceOptions {
 }
 
 /**
- * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. `dns.lookup` blocks one
- * of Node's four threads while a DNS server doesn't answer, so four names could block all look-ups and file access.
+ * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. Not with `dns.lookup`,
+ * which blocks one of Node's four threads until a DNS server answers: four names could block all look-ups and file
+ * access.
  */
 export class NameSource {
   readonly #options: NameSourceOptions

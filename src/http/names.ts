@@ -14,13 +14,13 @@ const ttlMsMax = 30_000
 const notFoundMs = 5_000
 /** How long to wait before asking again if no server has answered. */
 const noAnswerMs = 1_000
-/** How long addresses may be used after a server last gave them, while no server answers. */
+/** While no server answers, the last known addresses are used for up to this long. */
 const staleMsMax = 60 * 60 * 1_000
 /** How long to wait before asking again while stale addresses are in use. */
 const staleAgainMs = 5_000
 /** How long to wait for an answer before using stale addresses. */
 const staleWaitMs = 1_000
-/** Maximum number of concurrent look-ups. Each takes one or two descriptors. */
+/** Maximum number of concurrent look-ups. Each takes one or two file descriptors. */
 const lookUpsMax = 200
 /** A look-up that has taken this long is aborted if others are waiting for a turn. */
 const lookUpSafeMs = 500

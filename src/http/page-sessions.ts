@@ -24,7 +24,10 @@ interface BrowserRequest {
   readonly socket: Pick<Socket, 'localPort'> & Partial<Pick<TLSSocket, 'encrypted'>>
 }
 
-/** The browsers that may use a page. Only digests of tokens are kept, so that comparisons reveal no secret. */
+/**
+ * The sign-in links and sessions of a page. Keeps only digests of tokens, so that the time of a look-up reveals nothing
+ * about them.
+ */
 export class PageSessions {
   readonly #clock: Clock
   readonly #isReusable: boolean
@@ -89,7 +92,7 @@ export class PageSessions {
 
 /** Makes a `Set-Cookie` header. Scripts can't read the cookie; browsers send it only from this site to this path. */
 function cookie(request: BrowserRequest, token: string, durationMs: number): string {
-  // A client that wrongly claims https only gets a cookie that is of less use to it.
+  // A client may claim https wrongly. Its browser then sends the cookie over https only.
   const isSecure = request.socket.encrypted ?? request.headers['x-forwarded-proto'] === 'https'
   const attributes = `Path=/_evroute/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
   return `${cookieName(request)}=${token}; ${attributes}; Max-Age=${durationMs / 1_000}`

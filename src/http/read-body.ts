@@ -39,7 +39,10 @@ export const bodyPace: Consumption['pace'] & object = Object.freeze({
   bytesMin: 5 * 1_024,
 })
 
-/** A body is read up to this multiple of its limit, because most clients read the answer only after sending it all. */
+/**
+ * A body is read up to this multiple of its limit, because most clients read the answer only after sending the whole
+ * body.
+ */
 const readFactor = 16
 
 /** Reads a body's bytes as they were sent. Never rejects. */
@@ -182,7 +185,7 @@ function consume(
       resolve(end)
     }
     const stop = (): void => {
-      // Without a listener, the request would go on and discard everything.
+      // Without listeners, a request that isn't paused reads on and discards everything.
       request.pause()
       settle('stopped')
     }

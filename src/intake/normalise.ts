@@ -68,7 +68,7 @@ function instantOf(
   const timestampMs = parseTimestamp(call['timestamp'])
   const originalMs = parseTimestamp(call['originalTimestamp'])
   const givenMs = timestampMs ?? originalMs
-  // If a call has both, its sender or another service has already corrected it.
+  // If a call has both fields, its sender or another service has already corrected `timestamp`.
   const isCorrected = timestampMs !== undefined && originalMs !== undefined
   const atMs =
     givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, givenMs, arrival)

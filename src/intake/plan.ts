@@ -35,7 +35,6 @@ export function planEvent(event: AnalyticsEvent, destinations: readonly Destinat
 
 /** A request to delete the stored data about a user. */
 export interface DeletionRequest {
-  /** The user to delete. */
   readonly userId: string
   /** When the deletion was requested, in ISO 8601; the time of arrival if absent or unreadable. */
   readonly timestamp?: string | undefined

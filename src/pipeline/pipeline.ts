@@ -52,14 +52,14 @@ export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
 const lookEveryMs = 1_000
 
 /**
- * How many deliveries to keep ready for a destination at least, if no other process uses the store. With 20, which
- * suit a usual concurrency, each claim brought 10, and endpoints waited for claims during every commit.
+ * Minimum number of deliveries to keep ready for a destination, if no other process uses the store. With 20, each claim
+ * brought only 10, and endpoints waited for claims during every commit.
  */
 const ownReadyMin = 100
 
 /**
- * How many rows one step of a purge deletes in a shared store: many, because it locks only those rows, and each step
- * visits every destination. With 1,000 destinations, a purge in steps of 200 rows takes four times as long.
+ * Rows that one step of a purge deletes in a shared store. A step locks only these rows, but visits every destination:
+ * with 1,000 destinations, steps of 200 rows take four times as long.
  */
 const sharedRowsAtOnce = 2_000
 

@@ -64,9 +64,9 @@ interface Answer {
 }
 
 /**
- * Determines how much this process may send to each endpoint while several processes share a store, from the answers
- * to its heartbeats. It must not send after {@link membershipHoldsMs} without an answer, because others may have taken
- * over, nor while its clock and the store's disagree.
+ * Determines how much this process may send to each endpoint while several processes share a store. It learns that from
+ * the answers to its heartbeats. After {@link membershipHoldsMs} without an answer, it may send nothing, because others
+ * may have taken over. The same applies while its clock and the store's disagree.
  */
 export class ProcessShares implements Peers {
   readonly #options: ProcessSharesOptions

@@ -14,9 +14,9 @@ export interface ClientConnection {
 const userAgentLengthMax = 1_024
 
 /**
- * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device, as the
- * source's type, a browser's headers or `context.direct` show. Leaves out the `User-Agent` of a mobile source without
- * `context.direct`, because it names only the app's library.
+ * Fills in missing `context.ip` and `context.userAgent` of a call from the user's own device. The source's type, a
+ * browser's headers or `context.direct` show that it is one. A mobile source without `context.direct` gets no
+ * `userAgent`, because its header names only the app's library.
  */
 export function addClientContext(
   call: JsonObject,

@@ -26,7 +26,10 @@ export interface TrackingRequest {
 
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** The facts about calls that their answer needs. Their content must not stay in memory while they are stored. */
+/**
+ * The facts about calls that the answer needs. Without their content, which would otherwise stay in memory while they
+ * are stored.
+ */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */
@@ -162,7 +165,10 @@ export class Collector {
   }
 }
 
-/** Rejects if the store has not answered in time. If the store still adds the events, later copies are duplicates. */
+/**
+ * Rejects if the store doesn't answer in time. The store may still add the events. If the client then sends them again,
+ * they are duplicates.
+ */
 function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> {
   const release = clock.hold()
   return new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@ export interface TrackingSource {
   readonly type?: SourceType | undefined
 }
 
-/** How the tracking API finds sources, stores calls and sees clients. */
+/** What the tracking API needs from its service. */
 export interface TrackingApiOptions {
   /** Finds the source of a write key, in a time that reveals nothing about the key. Called for every request. */
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined

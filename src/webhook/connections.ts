@@ -16,7 +16,10 @@ import { errors, Pool } from './undici.ts'
 
 export { TlsFiles }
 
-/** Bytes to receive per request: enough for long headers and tiny chunks, but it stops an endless status line. */
+/**
+ * Maximum number of bytes to receive per request. Allows long headers and tiny chunks, but stops an endless status
+ * line.
+ */
 const receivedBytesMax = 1024 * 1024
 
 /** Maximum age of a connection. A new connection resolves the host name again, and so finds a changed address. */

@@ -1,6 +1,9 @@
 import { systemClock, type Timer } from '../runtime/index.ts'
 
-/** The deadline of a request, in real time. Runs one task. An AbortSignal would cost as much as signing a body. */
+/**
+ * The deadline of a request, in real time. Runs one task when it is over. An AbortSignal would cost as much as signing
+ * a body.
+ */
 export class Deadline {
   readonly #timer: Timer
   #isOver = false

@@ -22,7 +22,7 @@ export interface ThreadWebhook extends OutgoingWebhook {
 /** How a request ended, and the connections that were used since the last result. */
 export interface RequestResult {
   readonly outcome: RequestOutcome
-  /** One for each request of the sender. */
+  /** One for each request that has ended since the last result. */
   readonly connections: readonly ConnectionKind[]
 }
 
