@@ -35,8 +35,7 @@ export async function migrateStore({
 /**
  * Plans a migration, and changes nothing.
  *
- * @throws SettingError for a URL of the wrong engine; EvrouteError `store_unusable` if the move could not
- * begin
+ * @throws SettingError for a URL of the wrong engine; EvrouteError `store_unusable` if the move could not begin
  */
 export async function planMigration(places: MigrationPlaces): Promise<MovePlan> {
   const { planMove } = await import('./migration/move-store.ts')

@@ -16,8 +16,6 @@ export interface Dialect {
    * Returns the end of a FROM clause, which joins each preceding row with its deliveries, as `delivery`. Makes
    * PostgreSQL look them up in an index for each row, whatever its planner expects.
    *
-   * @param columns - the columns to select from the deliveries
-   * @param condition - the join condition
    * @param end - the end of the SELECT for each row, with a limit and a lock. SQLite ignores it
    */
   readonly deliveriesOfEach: (columns: string, condition: Sql, end?: Sql) => Sql
@@ -28,10 +26,7 @@ export interface Dialect {
   readonly isOneOf: (column: string, select: Sql) => Sql
   /** Returns the condition that a delivery is about a user, in a form that finds it in the index of users. */
   readonly isOfUser: (userId: string) => Sql
-  /**
-   * Returns the key of a text that may be too long for an index: a digest in PostgreSQL, the text itself in
-   * SQLite.
-   */
+  /** Returns the key of a text that may be too long to index: a digest in PostgreSQL, the text itself in SQLite. */
   readonly keyOf: (text: string) => string
   /** Converts a result of `keyOf`, as an SQL expression, to the type of a key column. */
   readonly key: (expression: Sql) => Sql
@@ -157,19 +152,14 @@ export function* scriptOf<Result>(work: () => Result): Script<Result> {
   return work()
 }
 
-/** A database that runs scripts: the port between the shared code and the engines. */
+/**
+ * A database that runs scripts: the port between the shared code and the engines. Both methods reject with
+ * EvrouteError `store_closed` or `store_unusable`.
+ */
 export interface SqlDatabase {
   readonly dialect: Dialect
-  /**
-   * Runs a script that only reads. Each statement sees what is committed when it runs.
-   *
-   * @throws EvrouteError `store_closed`, `store_unusable`
-   */
+  /** Runs a script that only reads. Each statement sees what is committed when it runs. */
   read<Result>(script: () => Script<Result>): Promise<Result>
-  /**
-   * Runs a script in one transaction. May run it again, after a conflict.
-   *
-   * @throws EvrouteError `store_closed`, `store_unusable`
-   */
+  /** Runs a script in one transaction. May run it again, after a conflict. */
   change<Result>(script: () => Script<Result>): Promise<Result>
 }

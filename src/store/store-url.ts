@@ -16,7 +16,7 @@ export function storeName(url: string): string {
   return isPostgresUrl(url) ? readableUrl(url) : url
 }
 
-/** Replaces everything in a store's URL that could be secret with `mask`. */
+/** Puts `mask` in place of everything in a store's URL that could be secret. */
 export function maskedStoreUrl(url: string, mask: string): string {
   return isPostgresUrl(url) ? maskedUrl(url, mask) : url
 }

@@ -31,9 +31,7 @@ export interface TableRows {
 
 /** A store that is read while a process delivers from it. Closing it closes all its parts. */
 export interface StoreLog extends DeliveryLog {
-  /** Audiences and computed traits. */
   readonly audiences: AudienceReader
-  /** Deletion requests. */
   readonly regulations: RegulationReader
   /** The archives that regulations wait for; undefined if one process has them all. */
   readonly sharedRegulations?: Pick<SharedRegulations, 'release'> | undefined

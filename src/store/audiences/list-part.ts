@@ -5,7 +5,6 @@ import { toStored } from '../stored-text.ts'
 export interface KnownLine {
   /** The stored member that the line names, if there is one. */
   readonly kept: { readonly number: number; readonly value: string } | undefined
-  /** Whether the user's calls are dropped. */
   readonly isSuppressed: boolean
   readonly key: string
 }

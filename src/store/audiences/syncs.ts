@@ -7,13 +7,11 @@ const numbersPerChunk = 32_768
 export class ListedMembers {
   readonly #chunks = new Map<number, Uint8Array>()
 
-  /** Tells whether the list has named the member with this number. */
   has(number: number): boolean {
     const chunk = this.#chunks.get(Math.floor(number / numbersPerChunk))
     return ((chunk?.[byteOf(number)] ?? 0) & bitOf(number)) !== 0
   }
 
-  /** Records that the list has named the member with this number. */
   add(number: number): void {
     const index = Math.floor(number / numbersPerChunk)
     const chunk = this.#chunks.get(index) ?? new Uint8Array(numbersPerChunk / 8)

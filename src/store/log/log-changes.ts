@@ -101,7 +101,7 @@ export function* retry(engine: LogEngine, request: ChangeRequest): Script<number
   const waiting: Range = {
     condition: sql`lane = 'retry' AND state = 'pending' AND coalesce(first_attempt_at, 0) <= ${nowMs}`,
   }
-  // Search three ranges instead of all deliveries, because most are delivered and none of these ranges contains them.
+  // Search three ranges instead of all deliveries, because they leave out delivered ones, which are the most.
   const ranges = [ended('failed'), ended('expired'), waiting]
   const lock = engine.dialect.forUpdate
   const rows = yield* find(engine, { ...request, ranges, lock })
@@ -115,7 +115,7 @@ export function* retry(engine: LogEngine, request: ChangeRequest): Script<number
 /** Ends pending deliveries as failed, without sending them. Returns how many. */
 export function* discard(engine: LogEngine, request: ChangeRequest): Script<number> {
   const { nowMs } = request
-  // The lanes let SQLite use the index of pending deliveries.
+  // Name all lanes, so that SQLite uses the index of pending deliveries.
   const condition = sql`state = 'pending' AND lane IN ('first', 'retry', 'manual')
     AND accepted_at <= ${nowMs}`
   const lock = engine.dialect.forUpdate

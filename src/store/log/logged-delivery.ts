@@ -55,7 +55,7 @@ export interface ListedRow extends LoggedRow {
   readonly body_start: string | null
 }
 
-/** Makes a listed delivery from its row. */
+/** Makes a listed delivery from its row. Throws a DamagedRowError if the row is damaged. */
 export function listedDelivery(row: ListedRow): LoggedDelivery {
   return loggedDelivery(row, row.body_start)
 }

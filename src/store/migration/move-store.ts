@@ -14,7 +14,6 @@ export interface MoveProgress {
   readonly title: string
   /** Rows of this kind written so far. */
   readonly rows: number
-  /** All rows of this kind. */
   readonly rowsAll: number
 }
 
@@ -28,7 +27,6 @@ export interface MoveRequest {
   readonly signal: AbortSignal
   /** Makes an id for the store, which the file and the database record. */
   readonly newId: () => string
-  /** Returns the time, in milliseconds since 1970. */
   readonly nowMs: () => number
   /** Called after every statement. */
   readonly progress: (progress: MoveProgress) => void
@@ -75,7 +73,6 @@ export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
 export interface MovePlan {
   /** The new database, without user and password. */
   readonly place: string
-  /** The counts in the file. */
   readonly figures: StoreFigures
   /** Whether an earlier run has already moved the store. */
   readonly isMoved: boolean

@@ -84,7 +84,6 @@ export const movedTables: readonly MovedTable[] = [
   { name: 'suppressions', title: 'suppressions' },
 ]
 
-/** The number of a destination's deliveries in one state. */
 interface StateCount {
   readonly destinationId: string
   readonly state: LoggedState
@@ -93,9 +92,7 @@ interface StateCount {
 
 /** The counts of a store's rows, and its ledger. */
 export interface StoreFigures {
-  /** The number of rows of each kind. */
   readonly kinds: Readonly<Record<string, number>>
-  /** The deliveries of each destination in each state. */
   readonly states: readonly StateCount[]
   /** The totals since the store was created. */
   readonly ledger: DeliveryLedger

@@ -48,12 +48,7 @@ export class PostgresImport {
     return this.#title + this.#schema
   }
 
-  /**
-   * Makes the tables if there are none.
-   *
-   * @throws EvrouteError `store_unusable` if the database cannot be reached or used, or its tables are of a
-   * newer version
-   */
+  /** @throws EvrouteError `store_unusable` if the database cannot be used, or its tables are of a newer version */
   makeTables(): Promise<void> {
     return migrate(this.#database)
   }
@@ -107,12 +102,10 @@ export class PostgresImport {
     })
   }
 
-  /** Reads the database's counts. */
   figures(): Promise<StoreFigures> {
     return this.#transaction(figuresIn)
   }
 
-  /** Closes the connections. */
   close(): Promise<void> {
     return this.#database.close()
   }

@@ -97,7 +97,6 @@ export class SqliteExport {
     if (some.length > 0) yield some
   }
 
-  /** Reads the store's counts. */
   figures(): StoreFigures {
     return this.#read(() => ({
       ...this.#statements.runScript(countsOf(sourceOf)),

@@ -28,7 +28,7 @@ interface BatchDelivery {
   readonly bodyPosition: number
 }
 
-/** A body, which the deliveries of an event with the same body share. */
+/** A distinct body of an event. Several of its deliveries may share it. */
 interface BatchBody {
   readonly eventPosition: number
   readonly body: string
@@ -85,8 +85,8 @@ const isDropped = (userId: string): string =>
 const suppressed = `type <> 'delete' AND (${isDropped('user_id')} OR ${isDropped('previous_id')})`
 
 /**
- * Delivery ids follow `$3`, or come from the sequence if `$3` is null. Body ids are an array, because the planner
- * underestimates how many rows they are, and would compare each delivery with every body.
+ * Delivery ids follow `$3`, or come from the sequence if `$3` is null. Body ids are an array: of rows, the planner
+ * would expect too few, and compare each delivery with every body.
  */
 const stored = `
   given AS MATERIALIZED (
@@ -206,7 +206,6 @@ function valuesOf(
   return { values, deliveries: rows.deliveries }
 }
 
-/** Returns the deliveries of events, and their bodies. Equal bodies of an event become one. */
 function rowsOf(events: readonly NewEvent[]): {
   readonly bodies: readonly BatchBody[]
   readonly deliveries: readonly BatchDelivery[]

@@ -28,7 +28,6 @@ export interface DueRow {
   readonly due_at: number
 }
 
-/** A lane, and the due time from which to search it. */
 type LaneFrom = Pick<DueTime, 'destinationId' | 'lane'> & { readonly dueFromMs: number }
 
 const laneColumns = {
@@ -45,13 +44,12 @@ const givenShares = new GivenRows<Share & LaneFrom>('share', 8, {
 
 const givenLanes = new GivenRows<LaneFrom>('asked', 5, laneColumns)
 
-/** The condition has four parameters, from `$1`, the holder, to `$4`. */
+/** Uses the parameters `$1` (the holder) to `$4`. */
 const isFreeSql = isFree({ holder: 0, numbers: [], next: 0 }, 0).sql
 
 /**
- * Takes a few rows per share from the index of pending deliveries, oldest first, beginning at the lane's floor.
- * Skips rows that other transactions have locked. The last limit excludes nothing: it tells the planner how few
- * rows there are.
+ * Takes a few rows per share from the index of pending deliveries, beginning at the lane's floor. The last limit
+ * excludes nothing: it tells the planner how few rows there are.
  */
 const claimSql = `
   WITH picked AS MATERIALIZED (

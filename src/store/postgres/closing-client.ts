@@ -8,8 +8,8 @@ const goodbyeMs = 2_000
  * A connection that always closes. When `pg` itself gives up connecting, for example without a password, it
  * leaves the socket open until the server closes it, and keeps the process from exiting.
  *
- * After a connection is lost, its next statement fails. The `error` event always has a listener, even while a pool
- * hands the connection over, because a server can announce its shutdown together with the end of the handshake.
+ * The `error` event always has a listener, because a server can announce its shutdown before the pool adds its own.
+ * After a connection is lost, its next statement fails.
  */
 export class ClosingClient extends Client {
   constructor(config?: ClientConfig) {

@@ -59,8 +59,8 @@ export function maskedUrl(url: string, mask: string): string {
 /**
  * Adds the settings of evroute's sessions to a URL, for `pg`.
  *
- * Every `sslmode` except `disable` and `no-verify` encrypts, and checks the server's certificate and name, even
- * `require`, with which `psql` checks neither. With `uselibpqcompat=true`, all modes work as in `psql`.
+ * Every `sslmode` except `disable` and `no-verify` encrypts, and checks the server's certificate and name. So does
+ * `require`, which checks neither in `psql`. With `uselibpqcompat=true`, all modes work as in `psql`.
  */
 export function sessionUrl(url: string, { isReadOnly, keepsPlans = false }: SessionUse): string {
   const [base = '', ...query] = url.split('?')

@@ -14,9 +14,8 @@ type CountName = LedgerLine | `purged_${keyof EndedCounts}`
 export const wholeStore = "''"
 
 /**
- * Number of rows that add up to a count. A transaction locks one until its commit is on disk; with a single row,
- * all writers to a destination would wait for one another. A connection's row depends on its backend's id, so
- * connections seldom share one.
+ * Number of rows that add up to a count. A transaction locks one until its commit is on disk. With a single row,
+ * all writers to a destination would wait for one another.
  */
 const slots = 16
 

@@ -159,7 +159,7 @@ export function deliveryLog(
   }
 }
 
-/** Reads the ledger and counts the rows in one snapshot. Runs one audit at a time, because each reads every delivery. */
+/** Runs one audit at a time, because each reads every delivery. */
 class Audits {
   readonly #database: Database
   #running: Promise<unknown> = Promise.resolve()

@@ -103,7 +103,6 @@ export class DeliveryQueue {
     this.#parts.notifications.announce(dueTimes)
   }
 
-  /** Returns the leases of this process. */
   own(): OwnLeases {
     return this.#leases.own()
   }
@@ -144,7 +143,7 @@ export class DeliveryQueue {
     if (ending.length + batch.requests.length === 0) return []
     const query = settleQuery(batch, holder)
     const settle = (): Promise<readonly SettledRow[]> => delivering.rows<SettledRow>(query)
-    // A first try needs a row in the log if its settlement takes no effect.
+    // A first try is written to the log if its settlement takes no effect.
     const mayLog = batch.requests.length > 0 || ending.some((end) => firstTryOf(end) !== undefined)
     let rows: readonly SettledRow[]
     try {
@@ -162,10 +161,7 @@ export class DeliveryQueue {
     return effective
   }
 
-  /**
-   * Waits for the server's answer. If it is lost, ends the lease, so that this process can claim again what the
-   * server may have leased.
-   */
+  /** If the answer is lost, ends the lease, so that this process can claim what the server may have leased. */
   async #answer<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
     try {
       return await answer
@@ -188,7 +184,6 @@ function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly
   })
 }
 
-/** Returns when a delivery is due again after a settlement; nothing if it has ended. */
 function dueAgain(settlement: Settlement): readonly DueTime[] {
   const { kind, delivery } = settlement
   if (kind !== 'retry' && kind !== 'returned') return []

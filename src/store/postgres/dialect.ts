@@ -3,8 +3,8 @@ import { raw, run, sql, type Dialect, type Script } from '../sql.ts'
 import { isOfUser } from './tables.ts'
 
 /**
- * Begins every statement that adds events, or looks up suppressed users before its transaction adds events. Locks
- * a table that is always empty, so that such transactions and {@link awaitEvents} wait for one another.
+ * Makes transactions that add events and {@link awaitEvents} wait for one another, by locking a table that is always
+ * empty. Begins each statement that adds events, or that looks up suppressed users before its transaction adds some.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 

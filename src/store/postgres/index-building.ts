@@ -44,7 +44,7 @@ export class IndexBuilding {
     return this.#isComplete
   }
 
-  /** Leaves the rest to another process. The server cancels the statement in progress. */
+  /** Stops building; another process continues. The server cancels the statement in progress. */
   async close(): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()

@@ -11,9 +11,9 @@ export interface LeaseTerm {
 }
 
 /**
- * The leases that this process has, even if they have expired: `numbers` lists them, `next` is the next one. A row
- * with a lower number that is not listed has a lost lease: the server's answer never arrived, so no process is
- * sending the delivery.
+ * The numbers of the leases that this process has, even if they have expired. The next lease gets the number `next`.
+ * A row with a lower number that is not listed has a lost lease: the server's answer never arrived, so no process
+ * is sending the delivery.
  */
 export interface OwnLeases {
   readonly holder: number
@@ -22,8 +22,8 @@ export interface OwnLeases {
 }
 
 /**
- * Returns the SQL condition that this process may lease a delivery, because it has no lease, a lost lease of this
- * process, or an expired lease of another one. The condition has four values.
+ * Returns the SQL condition for deliveries that this process may lease: those without a lease, with a lost lease of
+ * this process, or with an expired lease of another one. The condition has four values.
  */
 export function isFree({ holder, numbers, next }: OwnLeases, nowMs: number): Sql {
   return sql`(leased_until IS NULL OR CASE WHEN lease_holder = ${holder}::bigint
@@ -46,7 +46,6 @@ export class Leases {
     this.#leaseMs = leaseMs
   }
 
-  /** Returns the leases, for statements. */
   own(): OwnLeases {
     return { holder: this.#holder, numbers: [...this.#byNumber.keys()], next: this.#next }
   }
@@ -77,7 +76,6 @@ export class Leases {
     this.#byNumber.get(lease)?.set(id, 'leased')
   }
 
-  /** Ends a lease. */
   end({ id, lease }: Lease): void {
     const leases = this.#byNumber.get(lease)
     leases?.delete(id)

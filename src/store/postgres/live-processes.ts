@@ -12,10 +12,7 @@ import type { Database } from './database.ts'
 import type { Notifications } from './notifications.ts'
 import type { ServerClock } from './server-clock.ts'
 
-/**
- * When a process joined a destination, and when it left, or null. It leaves at the last heartbeat that names the
- * destination.
- */
+/** `leftAtMs` is the time of the last heartbeat that named the destination; null if the process has not left. */
 type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
 /** A process that was live at the last heartbeat of this one. */
@@ -44,8 +41,8 @@ interface LiveRow {
 }
 
 /**
- * The processes that deliver from a database. A heartbeat is one round trip, so a process that stalls cannot hold
- * a lock meanwhile and block others.
+ * The processes that deliver from a database. A heartbeat is one round trip, so that a process which stalls cannot
+ * keep the lock and block others.
  *
  * While processes deliver, never set the server's clock forward by more than a few seconds: all of them would count
  * as dead. A process whose clock disagrees with the server's does not count until they agree.
@@ -124,8 +121,8 @@ function heartbeatSql(processId: string): string {
 }
 
 /**
- * Returns the statement that stores the destinations of a process. At a destination where it is the only process, it
- * counts as an old member, because it has no other to wait for.
+ * Returns the statement that stores the destinations of a process. If it is a destination's only process, it counts
+ * as an old member, because there is no other process to wait for.
  */
 function joinSql(processId: string, destinationIds: readonly string[]): string {
   const id = literal(processId)

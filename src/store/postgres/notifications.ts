@@ -28,8 +28,8 @@ interface NotificationsOptions {
 const payloadBytesMax = 7_999
 
 /**
- * Maximum number of lanes, and of circuit breakers, that wait for the next notification. If there are more lanes,
- * it says that any lane may be due; further breakers are left out.
+ * Maximum number of lanes, and of circuit breakers, in the next notification. If there are more lanes, the
+ * notification says that any lane may be due. Further breakers are left out.
  */
 const waitingMax = 5_000
 
@@ -80,13 +80,11 @@ export class Notifications {
     if (!this.#sending) void this.#send()
   }
 
-  /** Tells other processes about a circuit breaker. */
   tell(news: BreakerNews): void {
     if (this.#news.size < waitingMax) this.#news.set(`${news.endpoint} ${news.destinationId}`, news)
     if (!this.#sending) void this.#send()
   }
 
-  /** Stops listening. */
   async close(): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()

@@ -24,9 +24,9 @@ import { Sockets } from './sockets.ts'
  * as the server's `synchronous_commit` makes them.
  *
  * Leases expire by the clocks of the processes, which must agree with the server's to within 5 s. A process whose
- * clock disagrees cannot add, claim, retry or purge. When a process dies, others can claim its deliveries after
- * `leaseMs`, in the same lane and without counting an attempt. If the first process settles it later, nothing changes.
- * A living process never leases a delivery that it still has.
+ * clock disagrees cannot add, claim, retry or purge. When a process dies or stalls, others can claim its deliveries
+ * after `leaseMs`, in the same lane and without counting an attempt. If the stalled process settles one later, only
+ * `delivered` may still take effect. A process never leases a delivery that it still has.
  *
  * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and rejects as
  * temporarily unusable. If they were stored, adding them again answers `duplicate`, so nothing is delivered twice.
@@ -74,7 +74,7 @@ const connections = Object.freeze({
 
 type Databases = Readonly<Record<keyof typeof connections, Database>>
 
-/** Maximum number of connections in each pool of a process that only uses the log. */
+/** Maximum number of connections of a process that only uses the log. It has a single pool. */
 const logConnectionsMax = 2
 
 /**
@@ -197,7 +197,7 @@ async function closeAll(databases: Databases): Promise<void> {
 
 /**
  * Returns a number that no other process has. Random, because a sequence goes back when a backup is restored or a
- * lagging standby takes over. `nextval` is only called to fail on a read-only server.
+ * lagging standby takes over. `nextval` is called only because it fails on a read-only server.
  */
 async function newHolder(database: Database): Promise<number> {
   const [row] = await database.rows<{

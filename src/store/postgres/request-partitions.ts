@@ -9,10 +9,10 @@ const dayMs = 24 * 60 * 60 * 1_000
 /** Successful requests, which endpoints answered with 2xx, and failed ones have separate partitions. */
 type Kind = 'success' | 'failure'
 
-/** Make partitions this many days ahead, so that a transaction that holds the tables has time to end. */
+/** Make partitions this many days ahead, because another transaction may lock the tables for long. */
 const daysAhead = 3
 
-/** How long to wait after a failure, usually because a transaction holds the tables. */
+/** How long to wait after a failure, usually because a transaction locks the tables. */
 const tryAgainMs = 5 * 60_000
 
 /** The partitions of the request log, one for each day and kind. */

@@ -63,7 +63,7 @@ async function makeChanges(session: Session): Promise<void> {
   ])
 }
 
-/** Runs statements without values, one after the other. */
+/** Runs statements without values, in order. */
 export async function runAll(session: Session, statements: readonly string[]): Promise<void> {
   for (const statement of statements) await session.rows(raw(statement))
 }
@@ -96,7 +96,7 @@ interface Found {
 }
 
 /**
- * Returns how many table changes were made in a database; 0 if it contains no store.
+ * Returns the schema version of a database; 0 if it contains no store.
  *
  * @throws EvrouteError `store_unusable` if its encoding is not UTF-8, or it needs a newer evroute
  */
@@ -125,7 +125,7 @@ async function versionOf(session: Session): Promise<number> {
 }
 
 /**
- * Checks that no move from a SQLite file is filling the tables, which it locks until it ends.
+ * Checks that no move from a SQLite file is in progress. A move locks the tables until it ends.
  *
  * @throws EvrouteError `store_unusable` if a move is in progress
  */

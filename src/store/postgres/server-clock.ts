@@ -19,8 +19,8 @@ interface Reading {
 
 /**
  * Compares the clock of this process with the server's, which all processes share. A process whose clock is ahead
- * would take others' leases for expired, and purge rows too early. A monotonic clock reveals at once that this
- * process's clock was set.
+ * would take others' leases for expired, and purge rows too early. A stopwatch measures the time since the last
+ * reading, so that it shows at once if this process's clock is set.
  */
 export class ServerClock {
   readonly #session: Session
@@ -28,7 +28,6 @@ export class ServerClock {
   #reading: Reading | undefined
   #asking: Promise<void> | undefined
 
-  /** @param session - the connections over which to ask the server */
   constructor(session: Session, clock: Pick<Clock, 'nowMs'> = systemClock) {
     this.#session = session
     this.#clock = clock

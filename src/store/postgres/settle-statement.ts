@@ -10,7 +10,6 @@ export interface SettledRow {
 }
 
 interface SettleQuery extends Query {
-  /** Returns the settlements that took effect, from the result of the statement. */
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
@@ -75,8 +74,8 @@ const counted = countRows(
 )
 
 /**
- * Ends only leases that this process still has: a later lease has a different holder or number. A leased row is always
- * pending; a test for that might make the planner read all pending rows.
+ * Ends only leases that this process still has: a later lease has a different holder or number. Every leased row is
+ * pending. Don't test for `pending`, because the planner might then read all pending rows.
  *
  * A delivered webhook counts even if another process has leased its delivery since, unless a settlement changed
  * the state or the number of attempts. `accepted_at` excludes a row that got the same id after a restored backup.
@@ -117,7 +116,7 @@ const late = `
     ON delivery.destination_id = missing.destination_id AND delivery.id = missing.delivery_id
   FOR KEY SHARE OF delivery`
 
-/** Writes requests to the log, without those of purged deliveries and without the answers to erased ones. */
+/** Logs the requests of deliveries that were not purged. If a delivery is erased, leaves out the answers. */
 const logged = `
   INSERT INTO evroute_requests (written_at, ${requests.columns})
   SELECT $1, request.destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,

@@ -56,8 +56,8 @@ function* register(archives: readonly KeptArchive[]): Script<void> {
 }
 
 /**
- * Makes regulations wait for new archives: unfinished ones, because an archive may contain older events, and those
- * from which an archive was released, because it may have come back.
+ * Makes regulations wait for new archives: unfinished regulations, because a new archive may contain older events,
+ * and regulations that stopped waiting for a released archive, because it may have come back.
  */
 function* awaitAdded(archives: readonly KeptArchive[]): Script<void> {
   const rows = yield* rowsOf<{ readonly number: number; readonly archive: string | null }>(sql`

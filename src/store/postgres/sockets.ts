@@ -10,7 +10,7 @@ export class Sockets {
     const socket = new Socket()
     this.#open.add(socket)
     socket.once('close', () => this.#open.delete(socket))
-    // Let `pg` call connect first, because it would reopen a destroyed socket.
+    // Let `pg` connect first: connecting would reopen a destroyed socket.
     if (this.#isCut) process.nextTick(cut, socket)
     return socket
   }

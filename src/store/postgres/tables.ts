@@ -13,32 +13,31 @@ const firstCounts = [
 ].map((name) => `${name} ${number} DEFAULT 0`)
 
 /**
- * The tables of the first version that several processes can share. Processes of that version may still use the
- * database, so this list never changes. The tables are in the first schema of the session's search_path.
+ * The tables of the first version that used PostgreSQL. Processes of that version may still use the database, so
+ * this list never changes. The tables are in the first schema of the session's search_path.
  *
  * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one; `deliveries` counts
  *   them
- * - `deliveries`: keyed by destination and id. One index has pending deliveries by due time, the other ended ones
- *   by end time. No index includes the lease, so a claim writes to no index; `fillfactor` leaves room in each page
- *   for the new row
+ * - `deliveries`: a claim writes to no index, because no index includes the lease, and `fillfactor` leaves room in
+ *   each page for the new row
  * - `requests`: requests and their answers, partitioned by day, because only dropping a partition returns disk
  *   space. Failures have their own partitions, because they are kept longer
  * - `seen`: messageIds, for deduplication
  * - `counts`: the ledger, and the numbers of purged deliveries. A count is the sum of several rows
  * - `moves`: has one row once a store has moved here from a SQLite file. `store_id` is the id of the store. The
- *   first version stored the row when a move began, and set `completed_at` when it was complete
+ *   first version stored the row when a move began, and set `completed_at` when the move was complete
  * - `suppressions`: users whose calls are dropped, each with a source; '' stands for all sources. Their index is a
  *   hash, because a userId may be too long for an ordered one
  * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation locks it
  *   exclusively
  * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have consecutive ids, up to
  *   `last_notification_id`. `streams` counts them by state; it is written when the regulation is created, and again
- *   when it finishes. `stage` is the stage of its erasure, `at_key` and `at_id` the last row that it has reached
+ *   when it finishes. `at_key` and `at_id` identify the last row that its erasure has reached
  * - `regulation_left`: deliveries that were leased when an erasure reached them
- * - `audiences`: `members` counts the members. `numbers` is how many member numbers were assigned; no number is
- *   used twice. `sync` is the number of the current sync. A sync that finds a different number is superseded
+ * - `audiences`: `numbers` is how many member numbers were assigned; no number is used twice. `sync` is the number
+ *   of the current sync. A sync that finds a different number there is superseded
  * - `members`: keyed by digests of the identifiers, which may be too long for a key
- * - `processes`: the processes of the first version; this version does not read it
+ * - `processes`: used only by the first version
  * - `regulation_archives`: the archives that a regulation waits for
  */
 export const firstTables: readonly string[] = [
@@ -145,7 +144,7 @@ export const firstTables: readonly string[] = [
   )`,
 ]
 
-/** The number of changes in {@link firstTables}. The first version counted them one by one. */
+/** The schema version of {@link firstTables}. */
 export const firstVersion = 5
 
 /** A digest, because a userId may be too long for an ordered index. */
@@ -157,22 +156,21 @@ export function isOfUser(userId: string): Sql {
   return sql`${raw(userDigest)} = hashtextextended(${id}, 0) AND user_id = ${id}`
 }
 
-/** How far the clock of the process that sends may lag behind that of the process that accepted the event. */
+/** How far the sending process's clock may lag behind the clock of the process that accepted the event. */
 const clocksMs = 24 * 60 * 60 * 1_000
 
 /**
- * What later versions added. They only add, so that processes of the first version keep working and can be
- * restarted. Something that a release no longer uses is removed by the next one.
+ * Schema changes of later versions. They only add, so that processes of the first version keep working and can be
+ * restarted. Remove something one release after the code stops using it.
  *
- * - A trigger deletes requests together with their delivery, because an erasure finds requests through deliveries.
- *   It also runs when a process of the first version deletes a delivery. Its settings keep the planner from reading
- *   whole partitions while it has no statistics for a new one
+ * - A trigger deletes requests together with their delivery, even if a process of the first version deletes it,
+ *   because an erasure finds requests through deliveries. A new partition has no statistics; the trigger's settings
+ *   keep the planner from reading all of it
  * - `live_processes`: one row per process, so that a heartbeat writes as much for a thousand destinations as for
- *   one. Times are by the server's clock. `destinations` has the times when the process joined each destination and
- *   left it, or null. `version` is the time when `destinations` was written
- * - `try_…` of a delivery is the request of a first try that succeeded, which most deliveries have; `try_at` is
- *   null in others
- * - `traceparent` of a delivery is the trace context of the request that brought the event
+ *   one. Times are by the server's clock. `destinations` has, for each destination, when the process joined and
+ *   when it left, or null. `version` is the time when `destinations` was written
+ * - The `try_…` columns of a delivery hold its request if the first try succeeded, as most do; otherwise `try_at`
+ *   is null
  */
 export const additions: readonly string[] = [
   `CREATE OR REPLACE FUNCTION evroute_forget_requests() RETURNS trigger LANGUAGE plpgsql
@@ -197,7 +195,7 @@ export const additions: readonly string[] = [
     ADD COLUMN IF NOT EXISTS traceparent text`,
 ]
 
-/** The number of changes in all. A database with this many is up to date. */
+/** The schema version of this program, with all {@link additions} and {@link addedIndexes}. */
 export const latestVersion = 11
 
 /**
@@ -207,9 +205,9 @@ export const latestVersion = 11
  *   does not write to it
  * - `of_message` and `of_user` find deliveries by messageId and by user. A user may have many deliveries, so
  *   `of_user` orders them by id. A messageId has few, so `of_message` is a hash, which costs an add no measurable
- *   time and is smaller than an ordered index. A row enters both indexes when it is added, and again when it is
- *   settled. With 300,000 rows and batches of 100, both indexes together make an add take 13 % longer and a
- *   settlement 24 %, and an event writes 2,710 bytes of WAL instead of 2,010
+ *   time and is smaller than an ordered index. An add writes to both indexes, and so does a settlement. With 300,000
+ *   rows and batches of 100, an add takes 13 % longer and a settlement 24 %, and an event writes 2,710 bytes of WAL
+ *   instead of 2,010
  */
 export const addedIndexes: readonly { readonly name: string; readonly on: string }[] = [
   {
@@ -226,7 +224,7 @@ export const addedIndexes: readonly { readonly name: string; readonly on: string
   },
 ]
 
-/** Deletes requests whose delivery a process of the first version has deleted, one day at a time. */
+/** Deletes requests that the first version left behind when it deleted their deliveries. Commits after each day. */
 export const deleteLeftRequests = `
   DO $$ DECLARE day regclass; BEGIN
     FOR day IN SELECT inhrelid::regclass FROM pg_inherits

@@ -86,7 +86,7 @@ export class RegulationNotifications {
 
   /** Tells whether any notification is pending, or delivered and not yet erased. */
   *isAnyLeft(): Script<boolean> {
-    // The expression keeps the planner from the index of pending deliveries, which is not ordered by id.
+    // `|| ''` keeps the planner from using the index of pending deliveries, which is not ordered by id.
     const rows = yield* rowsOf(sql`SELECT 1 FROM ${this.#from('state, user_id')}
       WHERE delivery.state || '' = 'pending' OR (${isUnerased}) LIMIT 1`)
     return rows.length > 0

@@ -95,8 +95,8 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
 /**
  * Stores a regulation with its suppressions and notifications.
  *
- * The last step blocks other adds until the commit, so earlier events have ids up to `last_id`, and every later
- * add sees the suppressed users.
+ * The last step blocks adds until the commit. So the deliveries of earlier events have ids up to `last_id`, and every
+ * later add sees the suppressed users.
  */
 function* createRegulation(
   engine: ErasureEngine,

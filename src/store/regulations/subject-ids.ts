@@ -12,7 +12,6 @@ export class SubjectIds {
     }
   }
 
-  /** Tells whether an id belongs to one of the users. */
   has(id: string): boolean {
     return this.#byLength.get(id.length)?.has(id) ?? false
   }

@@ -160,7 +160,7 @@ function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcom
   return deliveries.length === 0 ? 'filtered' : 'routed'
 }
 
-/** Returns the new deliveries that the batch allows to lease, in its order. */
+/** Returns the new deliveries to lease: for each destination, the first ones that the batch has room for. */
 function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly NewRow[] {
   const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
   return rows.filter(({ destinationId, isRefused }) => {

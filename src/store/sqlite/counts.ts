@@ -38,12 +38,10 @@ export class Counts implements TransactionHooks {
     this.#idsGiven = this.#committedOf(wholeStore).ids ?? 0
   }
 
-  /** Adds to a count of the whole store, in the current transaction. */
   add(name: StoreCount, count: number): void {
     this.#change(wholeStore, name, count)
   }
 
-  /** Adds to a count of a destination, in the current transaction. */
   addFor(destinationId: string, name: DeliveryCount, count: number): void {
     this.#change(toStored(destinationId), name, count)
   }
@@ -128,7 +126,6 @@ export class Counts implements TransactionHooks {
     return rows.map((row) => ({ ...row, destinationId: fromStored(row.destinationId) }))
   }
 
-  /** Returns the number of purged deliveries, by their final state. */
   purged(): EndedCounts {
     const counts = this.#sums()
     return {

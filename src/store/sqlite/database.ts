@@ -13,11 +13,9 @@ export type SqlValue = string | number | null
 
 /** The methods of a prepared statement that the store uses. Both SQLite packages have them. */
 export interface Statement {
-  /** Runs the statement, and returns the number of rows that it changed. */
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint }
   /** Returns the first row; undefined if there is none. */
   get(...values: readonly SqlValue[]): unknown
-  /** Returns all rows. */
   all(...values: readonly SqlValue[]): readonly unknown[]
   /** Iterates over the rows, reading one at a time. */
   iterate(...values: readonly SqlValue[]): Iterable<unknown>
@@ -27,11 +25,9 @@ export interface Statement {
 export interface Database {
   /** Runs statements that take no values and return no rows. */
   exec(sql: string): void
-  /** Compiles a statement, to run it any number of times. */
   prepare(sql: string): Statement
   /** Adds an SQL function. */
   function(name: string, compute: (...values: (string | null)[]) => string): void
-  /** Closes the file. */
   close(): void
 }
 
@@ -52,7 +48,7 @@ interface Binding {
   readonly DatabaseSync: new (path: string) => Database
 }
 
-/** The first major version of Node whose built-in SQLite is good enough. */
+/** Node's own SQLite is used from this major version on. */
 const ownSqliteNodeMajor = 24
 
 /**
@@ -91,11 +87,7 @@ export interface MemoryOptions {
   readonly growsIntoFile?: boolean
 }
 
-/**
- * Opens a database in memory.
- *
- * @throws EvrouteError `store_unusable` if SQLite is too old
- */
+/** @throws EvrouteError `store_unusable` if SQLite is too old */
 export async function openMemory({ growsIntoFile = false }: MemoryOptions = {}): Promise<Database> {
   const { DatabaseSync } = await (binding ??= loadBinding())
   refuseOldVersion(DatabaseSync)

@@ -21,9 +21,7 @@ export class DeliveryLock {
   }
 
   /**
-   * Locks a store.
-   *
-   * @param use - the verb for the message: what this process wants to do with the store
+   * @param use - what this process wants to do with the store, for the error's message
    * @throws EvrouteError `store_in_use` if another process is delivering from the store or moving it
    */
   static async take(
@@ -49,7 +47,6 @@ export class DeliveryLock {
     }
   }
 
-  /** Lets other processes deliver from the store. */
   release(): void {
     this.#database.close()
   }
@@ -57,7 +54,7 @@ export class DeliveryLock {
 
 /**
  * Makes the lock file, and reads its identity before locking. If the file is replaced in between, the first
- * check of {@link FileGuard} notices. After locking, the identity could be that of the new file.
+ * check of {@link FileGuard} notices. An identity read after locking could be that of the new file.
  */
 async function makeLockFile(path: string): Promise<BigIntStats> {
   // Open it only with SQLite: closing any other descriptor would release this process's locks on it.

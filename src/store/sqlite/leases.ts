@@ -31,7 +31,6 @@ export class Leases {
     this.#ending.delete(lease)
   }
 
-  /** Ends a lease. */
   end({ destinationId, id, lease }: DeliveryKey & Pick<Lease, 'lease'>): void {
     this.#ending.delete(lease)
     this.#byDestination.get(destinationId)?.delete(id)

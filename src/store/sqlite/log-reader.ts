@@ -20,12 +20,12 @@ import type { Statements } from './statements.ts'
 import type { LogParts } from './store-parts.ts'
 import { bucketShift } from './tables.ts'
 
-/** Number of buckets to search by index before other work gets its turn: about 6 ms. */
+/** Let other work run after searching this many buckets by index, which takes about 6 ms. */
 const searchedAtOnce = 256
-/** Number of buckets to read row by row before other work gets its turn: about 10 ms. */
+/** Let other work run after reading this many buckets row by row, which takes about 10 ms. */
 const readAtOnce = 2
 
-/** A look-up reads a whole index of states if it has at most this many rows, which takes about 10 ms. */
+/** An index of some states is read whole if it has at most this many rows, which takes about 10 ms. */
 const rareRowsMax = 10_000
 
 /** A partial index with the rows in some states. */
@@ -44,7 +44,7 @@ const indexesOfStates: readonly IndexOfStates[] = [
   },
 ]
 
-/** The ids to look up, and how many buckets to read before other work gets its turn. */
+/** The ids to look up, and after how many buckets to let other work run. */
 interface BucketsRequest {
   readonly id?: number | undefined
   readonly beforeId?: number | undefined
@@ -87,7 +87,7 @@ export async function listDeliveries(
   return rows.map(listedDelivery)
 }
 
-/** Returns the index of the wanted states if it has so few rows that reading all deliveries would be slower. */
+/** Returns the index of the wanted states if it is small enough to read whole. */
 function rareStates(filter: DeliveryFilter, statements: Statements): IndexOfStates | undefined {
   if (filter.id !== undefined || indexFor(filter) !== undefined) return undefined
   const found = indexesOfStates.find(({ states }) =>

@@ -29,7 +29,7 @@ export function purgeOld(request: PurgeRequest, parts: LogParts): number {
   )
 }
 
-/** Deletes this many ended deliveries: delivered ones before others, each oldest first. */
+/** Deletes this many ended deliveries: first delivered ones, then others, the oldest first. */
 export function forgetEnded(count: number, parts: LogParts): void {
   const delivered = forget(deliveredBefore(Number.MAX_SAFE_INTEGER, count), parts)
   if (delivered === count) return

@@ -134,8 +134,8 @@ const present = (column: string): string =>
   `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`
 
 /**
- * Upgrades format 8 to format 11: members get text keys, as in PostgreSQL, deliveries get columns for a first
- * try that succeeded, and the index of untried deliveries is dropped, because they are now found by lane.
+ * Upgrades format 8 to format 11: members get text keys, and deliveries get columns for a first try that succeeded.
+ * The index of untried deliveries is dropped, because a claim now finds them by lane.
  */
 const upgradeFrom8 = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
@@ -165,8 +165,8 @@ const upgradeFrom11 = `
 `
 
 /**
- * The formats that can be upgraded, each with the SQL for the next one. `room` is the temporary space that this
- * takes, as a share of the file's size.
+ * The formats that can be upgraded, each with the SQL for the next one. `room` is the temporary space that the SQL
+ * needs, as a share of the file's size.
  */
 const upgrades = [
   { from: 8, room: 0.5, sql: upgradeFrom8 },
@@ -189,13 +189,11 @@ function addUpgradeFunctions(database: Database): void {
   )
 }
 
-/** The progress of an upgrade. */
+/** The progress of an upgrade, in statements. */
 export interface UpgradeProgress {
   readonly file: string
   /** The size of the file before the upgrade, in bytes. */
   readonly bytes: number
-  /** Statements run so far. */
   readonly done: number
-  /** Statements in all. */
   readonly total: number
 }

@@ -36,7 +36,7 @@ interface Connection {
  * leaves checkpoints to the delivering process.
  *
  * Only the delivering process knows which deliveries are leased. So `retry` may make a leased delivery due: it
- * is tried again after its current round, unless that round ends it. And `purge` ends no pending delivery.
+ * is tried again after its current round, unless that round ends it. And `purge` expires no deliveries.
  */
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']

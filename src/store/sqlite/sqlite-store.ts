@@ -106,8 +106,6 @@ export class SqliteStore extends FileLog implements Store {
    * Opens or creates a file for delivery.
    *
    * @param name - the file, or a symbolic link to it
-   * @param open - opens the connection; {@link openDatabase} by default
-   * @param upgrade - options for upgrading a file of an earlier version
    * @throws EvrouteError `store_in_use` if another process delivers from it; `store_unusable` if it is not a
    * store, is of a newer version, has several names, was moved to another engine, or cannot be opened
    */

@@ -56,7 +56,6 @@ export class Statements {
     return this.prepare(sql).get(...(values as readonly SqlValue[]))
   }
 
-  /** Returns all rows. */
   all({ sql, values }: Query): readonly unknown[] {
     return this.prepare(sql).all(...(values as readonly SqlValue[]))
   }

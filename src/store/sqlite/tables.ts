@@ -22,24 +22,15 @@ export const sharedTables = `
  *
  * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share a row. Ids increase, so
  *   that the rows of a commit are on few pages
- * - `deliveries`: `try_…` is the request of a first try that succeeded, `traceparent` the trace context of the
- *   request that brought the event, or null. `deliveries_waiting` has the pending deliveries of each lane, in
- *   the order in which they are due. A purge finds old deliveries in `deliveries_delivered` and
- *   `deliveries_ended`, and those whose retry window is over in `deliveries_expiring`, which leaves out untried
+ * - `deliveries`: the `try_…` columns hold the request if the first try succeeded. A purge finds deliveries through
+ *   `deliveries_delivered`, `deliveries_ended` and `deliveries_expiring`. The last one leaves out untried
  *   deliveries, so that an add does not write to it. `deliveries_by_message` and `deliveries_by_user` begin with
  *   the bucket, so that new entries are on pages that the same commits write anyway. An index by messageId
  *   alone would make an add write twice as much. A look-up takes about 12 ms per million deliveries
  * - `requests`: all other requests
  * - `seen`: messageIds, for deduplication
  * - `counts`: the ledger
- * - `suppressions`: users whose calls are dropped, each with a source; '' stands for all sources
- * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have consecutive ids, up to
- *   `last_notification_id`. `stage` is the stage of its erasure, `at_key` and `at_id` the last row that this
- *   stage has reached. `streams` counts its notifications by state; it is written when the regulation is
- *   created, and again when it finishes
- * - `regulation_left`: the deliveries that were leased when an erasure reached them
- * - `audiences`: `numbers` is how many member numbers were assigned; no number is used twice. `sync` is the sync
- *   in progress
+ * - `suppressions`, `regulations`, `regulation_left`, `audiences`: described in `postgres/tables.ts`
  * - `members`: the keys are texts that identify the user and the member
  * - `moves`: one row in a store that has moved to a different engine. `store_id` is its id there, `target` the
  *   name of the new database. `changes` is unused

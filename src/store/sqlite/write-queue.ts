@@ -10,7 +10,7 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** Turns of the event loop from a commit to the next transaction, in which more work can join it. */
+/** After a commit, wait this many turns of the event loop, so that more work can join the next transaction. */
 const turnsBetweenCommits = 4
 
 /** Functions to call around each transaction. */

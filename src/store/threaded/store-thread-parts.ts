@@ -13,7 +13,6 @@ export interface StoreThreadParts {
     readonly openStore: (path: string) => Promise<void>
     /** Opens a file for reading while another thread delivers from it, which makes `log` available. */
     readonly openLog: (path: string) => Promise<void>
-    /** Closes the store or the log. */
     readonly close: () => Promise<void>
   }
   readonly store: SqliteStore
@@ -21,7 +20,7 @@ export interface StoreThreadParts {
   readonly regulations: SqliteStore['regulations']
   readonly log: SqliteLog
   readonly messages: {
-    /** Runs a text from `settleMessage`. Returns the indexes of the settlements that took effect. */
+    /** Settles what a text from `settleMessage` lists. Returns the indexes of the settlements that took effect. */
     readonly settle: (message: string) => Promise<readonly number[]>
   }
 }

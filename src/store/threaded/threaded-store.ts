@@ -24,9 +24,6 @@ interface StoreFile {
  * do not block the caller's thread. Look-ups of deliveries use one more thread, so that they do not delay adds
  * and settlements.
  *
- * @param path - the file, or a symbolic link to it
- * @param start - starts a thread; {@link startThread} by default
- * @param onUpgrade - receives the progress when a file of an earlier version is upgraded
  * @throws EvrouteError the same errors as `SqliteStore.open`
  */
 export async function openThreadedStore(
