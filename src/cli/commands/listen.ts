@@ -50,7 +50,7 @@ const options = {
       (text) => (text === '0' ? 0 : durationUpTo(forwardTimeoutMsMax)(text)),
     ),
     forwardInsecure: flag('--insecure', 'accept any certificate from --forward-to'),
-    program: option('--on-event <program>', 'run a program per request, its record on stdin'),
+    program: option('--on-event <program>', 'run this per request, with its record on stdin'),
     allowUnverified: flag('--allow-unverified', 'pass on unverified requests too'),
   }),
   ...inGroup('How long:', {
@@ -66,7 +66,11 @@ const options = {
   ...inGroup('Answers:', {
     respond: option('--respond <plan>', 'answers such as 503x3,200, repeatable [200]', repeatable),
     delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),
-    failShare: option('--fail <percent>', 'fail this share with 500 or --fault', shareFlag),
+    failShare: option(
+      '--fail <percent>',
+      'share of answers to fail, with 500 or --fault',
+      shareFlag,
+    ),
     fault: option<Fault>('--fault <name>', 'fault to use, listed below'),
     seed: option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER)),
     tls: option<TlsKind>('--tls <kind>', 'serve HTTPS, with a certificate listed below'),

@@ -4,8 +4,8 @@ import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 import { cannotWrite } from '../output/error.ts'
 
 /**
- * Opens an NDJSON file to which requests are appended, each with its raw bytes in base64. Throws `cannot_write_file`,
- * and so does `close` if a request could not be written.
+ * Opens an NDJSON file to which requests are appended, each with its raw bytes in base64. Throws `cannot_write_file`.
+ * `close` throws it too if a request could not be written.
  */
 export async function openCapture(path: string) {
   const failure = new AbortController()

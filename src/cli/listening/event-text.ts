@@ -41,7 +41,7 @@ interface EventView {
 
 /** Below this width, the time and the duration are left out. */
 const wideColumns = 100
-/** Below this width, ids are shortened, and the signature is only a sign. */
+/** Below this width, ids are shortened, and the signature is shown only as a sign. */
 const narrowColumns = 80
 /** Below this width, the user and the injected fault are left out. */
 const narrowestColumns = 60
@@ -73,7 +73,7 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
   warning: 'warning',
 }
 
-/** Formats a request as one line. Lines about what is wrong follow, and in verbose mode the payload. */
+/** Formats a request as one line, then a line for each problem, then in verbose mode the payload. */
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const { style, program } = view
   const warnings = [...forwardLines(event.forward), ...checkAdvice(event, program)]
@@ -230,9 +230,13 @@ export function checkAdvice(
   return [`the signature is valid: run \`${command}\` to find out why it was refused`]
 }
 
-/** Formats the result of forwarding a request again. It is undefined if there is no target for its type. */
+/**
+ * Formats the result of forwarding a request again.
+ *
+ * @param forwarding - undefined if no target takes the type of the request
+ */
 export function resentText(forwarding: Forwarding | undefined): string {
-  if (forwarding === undefined) return 'no --forward-to accepts its type'
+  if (forwarding === undefined) return 'no --forward-to accepts this type'
   const lines = forwardLines(forwarding)
   if (lines.length > 0) return lines.join('; ')
   const { url, status, durationMs } = forwarding

@@ -38,7 +38,7 @@ export interface ListenOptions
     Omit<ListenValues, 'config' | 'expect' | 'reports' | 'shown' | 'program' | 'scenario'>,
     ExpectationSettings {
   readonly scenario: Scenario | undefined
-  /** Secrets that a sender may use by mistake, for diagnoses. */
+  /** Secrets that a sender may have used by mistake. The diagnosis of a wrong signature tries them. */
   readonly otherSecrets: readonly NamedSecret[]
   /** The program of `--on-event`, with its arguments. */
   readonly onEvent: readonly [program: string, ...args: string[]] | undefined

@@ -59,7 +59,7 @@ export class EventProgram {
     this.#startNext()
   }
 
-  /** Waits up to 5 s for all events, or until `stop` aborts. Then ends programs with their processes. Idempotent. */
+  /** Waits up to 5 s for all events, or until `stop` aborts. Then ends the running programs. Idempotent. */
   close(stop: AbortSignal): Promise<void> {
     this.#closing ??= this.#close(stop)
     return this.#closing

@@ -18,7 +18,7 @@ import type { CapturedTarget } from './sending-options.ts'
 
 type CaptureOutletParts = OutletParts<CapturedTarget, 'planned'>
 
-/** Makes the outlet that sends captured requests again, not as new webhooks. Throws `store_unusable`. */
+/** Makes the outlet that sends captured requests again, with their bodies and headers. Throws `store_unusable`. */
 export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> {
   const { options, runtime, target } = parts
   const { destination } = target

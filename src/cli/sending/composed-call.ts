@@ -41,12 +41,12 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
 /** The fields that describe the call rather than the user. */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
 
-/** The fields that a call keeps from the sample if flags or `key=value` pairs describe it; a track call needs `event`. */
+/** The fields that a call keeps from the sample even if flags or pairs describe it. A track call needs an `event`. */
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**
  * Makes a call from the sample of its type, the flags and the `key=value` pairs. If a flag or a pair describes the
- * call, the call contains only the ids of the sample. An id from a flag replaces the sample's id.
+ * call, only `keptFields` of the sample remain. A flag replaces the field of the sample.
  */
 export function composeCall(
   type: EventType,
@@ -87,10 +87,7 @@ export function composeCall(
   return { ...call, [pairsField]: Object.fromEntries(pairs.map(parsePair)) }
 }
 
-/**
- * Explains that a `key=value` pair sets a property, because its key looks like a field that only a flag sets, such as
- * `userId`. Undefined if there is no such pair.
- */
+/** Returns a note if a pair has the name of a field, such as `userId=u_1`: only a flag sets a field. */
 export function mistakenPair(
   type: EventType,
   flags: CallFlags,

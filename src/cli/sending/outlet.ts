@@ -13,7 +13,7 @@ import type { SendingOptions, SendingTarget } from './sending-options.ts'
 /** Grace period for queued calls and for requests when a command is interrupted. */
 export const stopGraceMs = 300
 
-/** The ledger of the deliveries to an outlet, which may be a service that delivers by itself. */
+/** The ledger of an outlet. */
 export interface OutletLedger extends DeliveryLedger {
   /** The number of calls that a service acknowledged. */
   readonly acknowledged?: number
@@ -37,7 +37,7 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-/** The dependencies of an outlet, and what it reports. The runtime's observer learns about requests and deliveries. */
+/** The dependencies of an outlet. It reports requests and deliveries to the runtime's observer. */
 export interface OutletParts<
   Target extends SendingTarget,
   Reported extends keyof Report = 'rejected',
@@ -45,6 +45,7 @@ export interface OutletParts<
   readonly options: SendingOptions
   readonly target: Target
   readonly runtime: Runtime
+  /** Gets the other reports, such as rejected rows. */
   readonly listener: Pick<Report, Reported>
 }
 
@@ -85,7 +86,7 @@ export class CallQueue {
   /** For each messageId, the positions of its calls, in order. Several calls may share an id. */
   readonly #positions = new Map<string, RowPosition[]>()
 
-  /** @param failed - called with a call that was neither rejected nor interrupted */
+  /** @param failed - gets each call that failed, except rejected calls and those that `close` gave up on */
   constructor(
     client: Client,
     listener: Pick<Report, 'rejected'>,
@@ -114,7 +115,6 @@ export class CallQueue {
     }
   }
 
-  /** Sends the waiting calls. */
   flush(): Promise<void> {
     return this.#client.flush()
   }

@@ -20,7 +20,7 @@ import type { OutletLedger } from './outlet.ts'
 
 /** A copy of the retry policy in `delivery`. Importing it would load all the code that delivers. */
 const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000, jitter: 0.2 }
-/** The shortest delay before a retry. */
+/** The shortest delay before a retry: `firstMs` less the jitter. */
 export const firstRetryMs = 8_000
 
 /** Names a call in a few words: `track "Order Completed"`. */
@@ -156,7 +156,7 @@ function requestLines(plan: Plan, body: string, style: Style): readonly string[]
   ]
 }
 
-/** A settled delivery, to a webhook or a service. */
+/** A delivery that ended, to a webhook or a service. */
 export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
 
 /** Converts a request to an endpoint to its JSON record. */

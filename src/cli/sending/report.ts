@@ -39,7 +39,7 @@ import type { RowPosition, OutletLedger } from './outlet.ts'
 import type { Plan } from './dry-outlet.ts'
 import type { SendingOptions } from './sending-options.ts'
 
-/** Maximum number of lines about failed requests and deliveries. The rest are only counted. */
+/** Maximum number of lines about failed requests and deliveries. Further ones are only counted. */
 const problemLinesMax = 20
 /** Maximum number of lines about rejected rows. It is high, because nothing else says which rows to fix. */
 const rejectionLinesMax = 100
@@ -50,13 +50,13 @@ export interface ReportOptions extends Pick<
   'json' | 'quiet' | 'verbose' | 'color' | 'retryForMs'
 > {
   readonly dryRun?: boolean
-  /** The only call of the command, and where it goes; undefined for the rows of a file. */
+  /** The call and its URLs if the command sends only one call; undefined if it sends a file. */
   readonly single?: { readonly call: JsonObject; readonly urls: readonly string[] } | undefined
-  /** A text to show instead of how long a delivery is retried. */
+  /** Replaces the advice "Retrying for 1m; see --retry-for". */
   readonly retryNote?: string
 }
 
-/** Reports requests, deliveries, problems and the result, as records on stdout or lines on stderr. */
+/** Reports requests, deliveries, problems and the result: as records on stdout with `--json`, or as lines on stderr. */
 export class Report implements Observer {
   readonly #io: Io
   readonly #options: ReportOptions
@@ -114,7 +114,7 @@ export class Report implements Observer {
       debug,
       info,
       warn: (message, fields) => {
-        // The report already has a line for each failed request.
+        // `request` already writes a line for a request that timed out.
         if (fields?.['code'] !== 'timeout') warn(message, fields)
       },
     }
@@ -138,7 +138,7 @@ export class Report implements Observer {
     }
   }
 
-  /** Reports a delivery that ended. `message` says why a service does not get the call. */
+  /** Reports a delivery that ended. `message` explains why a call could not be sent to a service. */
   settled(delivery: EndedDelivery, message?: string): void {
     const { messageId, type, state, attempts, reason } = delivery
     const explanation = message === undefined ? '' : ` (${plainText(message)})`
@@ -173,12 +173,11 @@ export class Report implements Observer {
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
-  /** The number of rejected rows so far. */
   get rejectedRows(): number {
     return this.#rejected
   }
 
-  /** Reports a rejected row, also one that an outlet took before. */
+  /** Reports a rejected row. Some are rejected only after the outlet has taken them. */
   rejected(
     { file, line }: RowPosition,
     { code, message }: Readonly<Record<'code' | 'message', string>>,
@@ -235,7 +234,7 @@ export class Report implements Observer {
    * Removes the progress line and writes the summary.
    *
    * @param ledger - has no `read` and no `rejected` if the command reads no calls
-   * @param skipped - the number of rows that were not selected; undefined if the command selects none
+   * @param skipped - the number of rows that were not selected; undefined if the command sends all rows
    */
   summary(ledger: OutletLedger & Partial<Ledger>, durationMs: number, skipped?: number): void {
     this.close(skipped)
@@ -261,7 +260,7 @@ export class Report implements Observer {
     return this.#stdout.ready()
   }
 
-  /** Removes the progress line, and counts the lines and the `skipped` rows that were not shown. Idempotent. */
+  /** Removes the progress line. Prints how many lines were left out, and how many rows were `skipped`. Idempotent. */
   close(skipped = 0): void {
     this.#endProgress()
     const { json, quiet, verbose } = this.#options

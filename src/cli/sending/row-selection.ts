@@ -26,7 +26,7 @@ export interface RowSelection {
 interface ReadRows {
   readonly path: string
   readonly rows: readonly Row[]
-  /** The index of the first row in its file. */
+  /** The index of `rows[0]` in the file. */
   readonly from: number
 }
 
@@ -140,7 +140,7 @@ export class SelectedRows implements RowSource {
     return this.#select(identified, (row) => row)
   }
 
-  /** @param callOf - returns the call in a row, whose type and timestamp decide */
+  /** @param callOf - returns the call in a row. Its type and timestamp decide whether the row is selected */
   #select(rows: readonly Row[], callOf: (row: JsonObject) => JsonObject): readonly Row[] {
     const selected = rows.filter(
       (row) => row.kind === 'bad' || isSelected(callOf(row.value), this.#selection),
@@ -187,13 +187,13 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   if (sinceMs === undefined && untilMs === undefined) return true
   const { timestamp, originalTimestamp } = call
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  // Without a timestamp, a call matches no time range. If it is unreadable, the call is rejected later.
+  // A call without a timestamp is in no time range. Select a call with an unreadable one, so that it is rejected later.
   if (atMs === undefined)
     return Boolean(timestamp ?? originalTimestamp) && call['type'] !== 'delete'
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
 }
 
-/** Gives a row without a messageId an id from its file, index and content: the same whenever the file is read. */
+/** Gives a row without a messageId an id from its file, index and content, so that every run gives it the same id. */
 export function identifyRow(
   row: Row,
   { file, index }: { readonly file: string; readonly index: number },

@@ -19,7 +19,7 @@ export interface RowChanges {
   readonly integrations?: Readonly<Record<string, boolean>> | undefined
 }
 
-/** Rows that were read together, with their file if there are several. */
+/** Rows that were read together. `file` is undefined unless the command reads several files. */
 export interface RowGroup {
   readonly file?: string | undefined
   readonly rows: readonly Row[]
@@ -35,7 +35,7 @@ export interface RowSource extends AsyncIterable<RowGroup> {
 
 /** Rows are passed on in groups, so that a million rows cost only a thousand awaits. */
 const groupRows = 1_000
-/** The precision to which the progress in a gzipped file is measured. */
+/** Progress in a gzipped file is counted in steps of this size. */
 const gzipStepBytes = 1_024
 
 /** Reads the rows of a file, or of stdin for `-`, and applies the changes. */

@@ -198,7 +198,6 @@ async function serviceTarget(
   return { kind: 'service', endpoint: batchUrl, writeKey }
 }
 
-/** Refuses flags that `--store` excludes. A store outlives the command, so their results would be wrong in it. */
 function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   if (store === undefined) return
   if (dryRun) {
@@ -215,15 +214,18 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   }
 }
 
-/** The source of all calls from the command line. */
+/** The source of calls from the command line. {@link sourceIdOf} returns one for each destination. */
 export const commandLineSourceId = 'cli'
 
-/** Returns the source of calls to a destination: its own, so that a call to two destinations is no duplicate. */
+/**
+ * Returns the source of calls to a destination. Each destination has its own source. Otherwise, a call that is sent to
+ * two destinations would be a duplicate.
+ */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }
 
-/** Makes an id from the URLs: the same for the same URLs, with the host for people to recognise. */
+/** Makes an id that is the same whenever the URLs are the same. It contains the host, so that people recognise it. */
 function destinationIdFor(urls: readonly string[]): string {
   const hash = createHash('sha256')
     .update([...urls].sort().join('\n'))

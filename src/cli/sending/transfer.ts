@@ -35,14 +35,13 @@ import { Report } from './report.ts'
 import type { RowGroup, RowSource } from './row-source.ts'
 import type { SendingOptions, SendingTarget } from './sending-options.ts'
 
-/** What to send, and how. */
 export interface TransferOptions {
   readonly io: Io
   readonly options: SendingOptions
   readonly rows: RowSource
   /** Maximum rate in rows per second; undefined for no limit. */
   readonly ratePerSecond?: number | undefined
-  /** The only call of the command; undefined for the rows of a file. */
+  /** The call if the command sends only one; undefined if it sends a file. */
   readonly single?: JsonObject | undefined
   /** The command line to suggest for continuing an interrupted transfer. */
   readonly again?: string | undefined
@@ -78,11 +77,11 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   }
 }
 
-/** Counts of rows as they are read, independent of the outlet's ledger, so that each can check the other. */
+/** Counts of rows, kept apart from the outlet's ledger so that each can check the other. */
 interface RowCounts {
-  /** Rows that were parsed so far, including those that still wait. */
+  /** Rows that were parsed so far. Some may not be counted in `read` yet. */
   parsed: number
-  /** Rows that were offered to the outlet, valid or not. */
+  /** Rows that were handled, including invalid and excluded rows. */
   read: number
   /** Rows that `--only` excluded. The outlet never sees them. */
   filtered: number
@@ -149,7 +148,7 @@ interface TransferError {
 
 /**
  * Resolves when every readable row is settled, an error prevents that, or the command must end early. Returns the
- * errors that were reported. Throws any error before the first row was read.
+ * errors that it reported. Throws an error that occurs before the first row.
  */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   const { io, report, counts, outlet, rows } = sending
@@ -229,7 +228,7 @@ function rejectionOf(row: JsonObject): RejectedRow | undefined {
   return check.kind === 'invalid' ? { ...check, kind: 'rejected' } : undefined
 }
 
-/** Yields the groups of rows. A virtual clock stands still meanwhile. `unreadable` gets the error that ends them. */
+/** Yields the groups of rows. Stops a virtual clock while it reads. Ends at an error, and passes it to `unreadable`. */
 async function* readGroups(
   { rows, runtime, io, counts }: Sending,
   unreadable: (error: unknown) => void,
@@ -312,7 +311,7 @@ function nextCommand(
   if (outlet.storeName === undefined) return undefined
   if (isStopped || ledger.pending > 0) return again
   if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return undefined
-  // The URL of a store may contain a password.
+  // Don't print the URL of a store that contains a password.
   const store = options.store === outlet.storeName ? outlet.storeName : '...'
   const states = '--state failed --state expired'
   return `${programName(io)} deliveries --store ${store} ${states}`

@@ -34,7 +34,7 @@ export interface OperationsRun extends CommandOutput, Opened {
   readonly isDryRun: boolean
   readonly stdout: DataWriter
   readonly report: Report
-  /** Shows these parts in the line of progress. */
+  /** Sets what the progress line shows before the counts of deliveries. */
   readonly showProgress: (parts: () => readonly string[]) => void
   /** Returns the milliseconds since the command began. */
   readonly elapsedMs: () => number
@@ -48,7 +48,7 @@ interface Opened {
 }
 
 const retryNote =
-  'It will be retried until its retry window ends. Ctrl-C leaves the rest in the store'
+  'It will be retried until its retry window ends. Ctrl-C leaves what is pending in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /** A store that this process can open, and the configuration for the work on it. */
@@ -62,8 +62,8 @@ interface FoundStore {
 type Work = (opened: Opened) => Promise<ExitCode>
 
 /**
- * Runs a command on the store or service that the options name, or on the configured service if only it can do it. A
- * dry run only reads the store and delivers nothing, so another process may be delivering from it.
+ * Runs a command on the store or service that the options name. If the store is in use or in memory, runs it on the
+ * configured service. A dry run only reads the store, so another process may be delivering from it.
  */
 export async function runOperations(
   values: AccessValues & { readonly isDryRun?: boolean },
@@ -145,7 +145,7 @@ async function openOffline(found: FoundStore): Promise<OfflineService | ServiceA
   }
 }
 
-/** Whether a URL names the store of a configuration, in which paths are absolute. */
+/** Whether a URL names the configured store. Resolves its path, because paths in a configuration are absolute. */
 function isStoreOf({ store }: Configuration, url: string): boolean {
   const fileOf = (text: string): string => resolve(text.replace(/^sqlite:/, ''))
   return fileOf(store) === fileOf(url)
@@ -179,7 +179,7 @@ export async function drained({ report, stdout }: OperationsRun): Promise<void> 
   await Promise.all([report.ready(), stdout.ready()])
 }
 
-/** Delivers and erases what is possible now, and prints the summary, after `tellMore` has printed more. */
+/** Delivers and erases what is possible now, calls `tellMore`, then prints the summary. */
 export async function finishWork(
   run: OperationsRun,
   tellMore: () => Promise<ExitCode> = () => Promise.resolve(exitCodes.ok),
@@ -228,8 +228,8 @@ function verdict(
     const how = io.stop.aborted ? 'Interrupted: ' : ''
     const open = `${formatCount(pending)} of ${formatCount(deliveries)} deliveries`
     report.note(
-      `${how}${open} are still pending. They stay in ${plainText(storeName(storeUrl))}; the next such command or ` +
-        '`evroute serve` continues with them',
+      `${how}${open} are still pending. They stay in ${plainText(storeName(storeUrl))}. \`evroute serve\` delivers ` +
+        'them, or the next command that changes audiences or deletes users',
     )
   }
   return pending + failed + expired > 0 ? exitCodes.deliveryFailed : exitCodes.ok

@@ -26,7 +26,7 @@ const changeGraceMs = 1_000
 /** A record of the API. Its kind and version determine its fields. */
 export type ServiceRecord = Readonly<Record<string, unknown>> & { readonly kind: string }
 
-/** A client for the admin API of a service. Paths are relative to its URL. Errors explain why it cannot be asked. */
+/** A client for the admin API of a service. Paths are relative to the URL of the API. */
 export class ServiceApi {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
@@ -102,7 +102,7 @@ export class ServiceApi {
   stranger(): EvrouteError {
     return new SettingError(
       '--api',
-      `The server at ${this.#url} does not answer as the admin API of this version of evroute`,
+      `The server at ${this.#url} is not an admin API of this version of evroute`,
       'Check the URL: the admin API has its own port, 4001 by default.',
     )
   }
@@ -115,7 +115,8 @@ export class ServiceApi {
 
   /** Makes the error for a service that stopped in the middle of its work. */
   brokenOff(why: string): EvrouteError {
-    const hint = 'The changes so far are kept. See its log, and run the command again.'
+    const hint =
+      'The changes so far are kept. See the log of the service, and run the command again.'
     return unusable(`The service at ${this.#url} stopped early: ${plainText(why)}`, hint)
   }
 
@@ -223,7 +224,7 @@ async function* noting(
 /** Maximum length of a line in an answer. No service sends a longer one. */
 const lineCharactersMax = 4 * 1_024 * 1_024
 
-/** Parses a stream of NDJSON. Yields undefined for a line that is not JSON, and at the end for a line that is too long. */
+/** Parses NDJSON. Yields undefined for a line that is not JSON. Also yields undefined for an overlong line, and ends. */
 async function* recordsOf(response: IncomingMessage): AsyncGenerator {
   let held = ''
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
@@ -318,7 +319,7 @@ export function sendRequest(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestHttps : requestHttp
-    // Keep listening for errors: after the answer has begun, they also end the answer, but would crash the process here.
+    // Keep listening after the answer has begun: without a listener, an error would crash the process.
     const request = send(url, options).on('response', resolve).on('error', reject)
     pipeline(Readable.from(body), request).catch((error: unknown) =>
       request.destroy(error as Error),
@@ -332,7 +333,7 @@ interface JsonReply {
   readonly body: unknown
 }
 
-/** Reads the body of an answer. */
+/** Reads the status and the whole body of an answer. */
 export async function jsonReply(response: IncomingMessage): Promise<JsonReply> {
   return { status: response.statusCode ?? 0, body: parseJson(await text(response)) }
 }

@@ -23,9 +23,10 @@ export async function view(path: string, values: ViewValues, io: Io): Promise<Ex
   const { shown, read } = viewer.counts()
   const page = inspectorUrl(viewer.url)
   if (json) await writeData(io, recordLine({ kind: 'view', inspector: page, shown, read }))
-  const others = read > shown ? ` of ${formatCount(read)}, the newest` : ''
+  const requests =
+    read > shown ? `the newest ${formatCount(shown)} of ${formatCount(read)}` : formatCount(shown)
   const bad = badRows > 0 ? `; ${countOf(badRows, 'row is', 'rows are')} not requests` : ''
-  io.stderr.write(`Requests   ${formatCount(shown)}${others} of ${plainText(path)}${bad}\n`)
+  io.stderr.write(`Requests   ${requests} in ${plainText(path)}${bad}\n`)
   io.stderr.write(`Page       ${page ?? ''}\nPress Ctrl-C to stop.\n`)
   if (open) io.stderr.write(`${await openPage(page)}\n`)
   if (!io.stop.aborted) await once(io.stop, 'abort')

@@ -318,7 +318,7 @@ describe('a service', () => {
         error: {
           code: 'invalid_setting',
           message: expect.stringContaining(
-            'does not answer as the admin API of this version of evroute',
+            'is not an admin API of this version of evroute',
           ) as unknown,
           hint: expect.stringContaining('4001') as unknown,
         },
@@ -337,9 +337,7 @@ describe('a service', () => {
     const { code, stderr } = await overApi(`http://127.0.0.1:${port}`, ['deliveries'])
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining(
-        'does not answer as the admin API of this version of evroute',
-      ) as unknown,
+      stderr: expect.stringContaining('is not an admin API of this version of evroute') as unknown,
     })
   })
 

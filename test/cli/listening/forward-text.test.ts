@@ -64,6 +64,6 @@ describe('resentText', () => {
     expect(resentText({ ...well, status: 500, answer: '\r\n  no\nmore' })).toBe(
       `${url} answered 500: no`,
     )
-    expect(resentText(undefined)).toBe('no --forward-to accepts its type')
+    expect(resentText(undefined)).toBe('no --forward-to accepts this type')
   })
 })

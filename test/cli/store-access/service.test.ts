@@ -207,12 +207,12 @@ describe('the answer of a service', () => {
     {
       body: lines({ kind: 'hello' }),
       ends: 2,
-      message: 'does not answer as the admin API of this version of evroute',
+      message: 'is not an admin API of this version of evroute',
     },
     {
       body: 'hello',
       ends: 2,
-      message: 'does not answer as the admin API of this version of evroute',
+      message: 'is not an admin API of this version of evroute',
     },
   ])('of $body ends the command with $ends', async ({ body, ends, message }) => {
     const url = await serverThat((request, response) => {

@@ -51,7 +51,7 @@ describe('view', () => {
   test('shows a capture as its receiver did, until a signal', async () => {
     const { path, events } = await makeCapture()
     const { command, page } = await viewing(path)
-    expect(command.stderr.text).toMatch(/^Requests {3}3 of /)
+    expect(command.stderr.text).toMatch(/^Requests {3}3 in /)
     expect(await (await fetch(page)).text()).toContain('<title>evroute</title>')
     const shown = (await (await fetch(new URL('events', page))).text()).trim().split('\n')
     expect(shown.map((line) => JSON.parse(line) as unknown)).toEqual(

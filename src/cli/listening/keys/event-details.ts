@@ -86,7 +86,7 @@ export function curlCommand(
   return isText ? command : `echo ${rawBody.toString('base64')} | base64 -d | ${command}`
 }
 
-/** Quotes a path or a header, whose characters are bytes. Writes those that are not ASCII as octal numbers. */
+/** Quotes a path or a header, in which each character stands for a byte. Escapes bytes that are not ASCII as octal. */
 function bytesWord(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return shellWord(text)
   const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`

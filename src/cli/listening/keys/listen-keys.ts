@@ -92,7 +92,7 @@ class ListenKeys {
   /** Functions that show the requests held by a pause, oldest first. */
   #held: (() => void)[] = []
   #heldMissing = 0
-  /** Actions run one after another. */
+  /** Resolves when the last started action has ended. Actions run one after another. */
   #work: Promise<void> = Promise.resolve()
   #closeTerminal = (): void => undefined
 

@@ -21,7 +21,7 @@ export interface KeysState {
   /** The number of requests since the display was paused; undefined if it is not paused. */
   readonly arrivedInPause: number | undefined
   readonly arrived: number
-  /** The last request that was shown, or that a new filter shows. */
+  /** The last request that was shown. After a change of the filter, the newest kept request that it shows. */
   readonly last: ReceivedEvent | undefined
   /** The request that keys act on; undefined for the last one. */
   readonly picked: ReceivedEvent | undefined
@@ -83,7 +83,7 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
   }
 }
 
-/** At least this many characters that arrive together count as pasted, probably into the wrong window. */
+/** So many characters that arrive together count as a paste, which was probably meant for another window. */
 const pastedMin = 8
 
 /** Handles keys that arrived together. `events` are the kept requests, oldest first. A pure function. */
@@ -170,7 +170,7 @@ function stepPlainKey(state: KeysState, key: Key, events: Events): Change {
 
 const digit = /^[0-9]$/
 
-/** Picks the request before or after the current one. Past the newest, picks none: keys act on the last shown one. */
+/** Picks the request before or after the picked one. After the newest, picks none; keys act on the last one shown. */
 function picking({ picked }: KeysState, events: Events, by: -1 | 1): Change {
   const at = picked === undefined ? events.length : events.findIndex(({ seq }) => seq >= picked.seq)
   return { picked: events[Math.max((at === -1 ? events.length : at) + by, 0)] }
@@ -333,7 +333,7 @@ function wordsOf({ arrived, arrivedInPause, filter, picked }: KeysState): readon
 
 const keysHelp = `Keys
   up, down   pick an earlier request; esc returns to the last one
-  1 2 3 ...  pick a request by its number, before enter or a letter below
+  1 2 3 ...  type the number of a request, then enter or a letter below
   enter      show it in full
   r          send it again, to --forward-to or here
   e          edit it in $EDITOR, sign it and send it here
