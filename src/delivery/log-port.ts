@@ -20,6 +20,7 @@ export interface LoggedDelivery extends DeliveryKey, DeliveryProgress {
   readonly eventName: string | null
   /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null
+  /** A leased delivery is `pending`. */
   readonly state: LoggedState
   /** Why the next round is due, or, for an ended delivery, why the last one was. */
   readonly lane: Lane

@@ -23,7 +23,6 @@ export interface Findings {
 
 /** A request that is not answered yet. */
 export interface Unanswered extends Findings {
-  /** The path with its query, as it was sent. */
   readonly path: string
   /** The number of the endpoint that received the request, counting from 1. */
   readonly endpoint: number

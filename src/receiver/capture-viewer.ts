@@ -56,7 +56,6 @@ export async function openCaptureViewer({
     counts: () => ({ shown: log.events.length, read: log.counts.received }),
     /** Adds a request, numbered after the last one. */
     add: (event: UnnumberedEvent): Promise<void> => log.add(() => event),
-    /** Closes at the end of an `await using` block. */
     [Symbol.asyncDispose]: async (): Promise<void> => {
       waits.endAll()
       await listening.close()

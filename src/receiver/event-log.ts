@@ -44,10 +44,7 @@ export class EventLog {
     this.#waits = waits
   }
 
-  /**
-   * The newest events, oldest first: at most `eventsMax`, and at most 64 MB of bodies, or less if the bodies have very
-   * many values.
-   */
+  /** The kept events, oldest first. */
   get events(): readonly ReceivedEvent[] {
     return Array.from(this.#kept.values(), ({ event }) => event)
   }
@@ -75,7 +72,7 @@ export class EventLog {
     return this.#counts
   }
 
-  /** Once earlier events are handled, makes an event with `describe`, numbers and keeps it, and awaits listeners. */
+  /** Makes an event with `describe`, numbers and keeps it, and awaits the listeners. Handles one event at a time. */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
     this.#turn = added.catch(() => undefined)

@@ -59,7 +59,7 @@ function forwardRecord({ forward }: ReceivedEvent): ForwardRecord | null {
 
 const withheldReasons = ['foreign_origin', 'signature_not_valid'] as const
 
-/** Reads an event from its record; undefined for others. Fields that an earlier version left out get empty values. */
+/** Reads an event from its record; undefined for any other record. Accepts records of earlier versions. */
 export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   const { seq, type, userId, path, bytes, status = null, body, code } = record
   const atMs = parseTimestamp(textOr('', record['at']))
@@ -74,7 +74,7 @@ export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   return { ...request, kind: 'malformed', type: null, userId: null, body: null, code: refusalCode }
 }
 
-/** Reads the fields that an earlier version may have left out. */
+/** Reads the fields that earlier versions did not write. A missing one gets an empty value. */
 function readOthers(
   record: JsonObject,
 ): Omit<ReceivedRequest, 'atMs' | 'path' | 'bytes' | 'status' | 'signature'> {

@@ -56,7 +56,7 @@ export interface JudgedExpectation {
   readonly events: readonly ReceivedEvent[]
 }
 
-/** An expectation in the list, and its state. */
+/** An expectation as the API and the page list it. */
 export interface ShownExpectation {
   /** The number of the expectation, counting from 1. */
   readonly id: number

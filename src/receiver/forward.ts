@@ -59,7 +59,7 @@ export interface ForwardedRequest {
   readonly type: EventType | null
   /** The path with its query. */
   readonly path: string
-  /** The headers. Only end-to-end headers are passed on. */
+  /** Only end-to-end headers are passed on. */
   readonly headers: readonly Header[]
   readonly rawBody: Buffer
 }
@@ -211,7 +211,7 @@ function fullUrl(text: string): string {
   return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
 }
 
-/** Checks the targets, and completes their URLs. Throws a SettingError for an unusable URL, or two for a type. */
+/** Completes the targets' URLs. Throws a SettingError for an unusable URL, or for two targets of the same type. */
 export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly ForwardTarget[] {
   for (const [index, { type }] of targets.entries()) {
     if (targets.findIndex((other) => other.type === type) === index) continue

@@ -78,9 +78,9 @@ function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents 
 }
 
 /**
- * Any web page in a browser can send requests to this machine. The browser adds an Origin to all but GET and HEAD, and
- * a `Sec-Fetch-Site` unless the page's own name leads here (DNS rebinding). So a GET without an Origin is judged by its
- * Host. A POST isn't, because tunnels pass webhooks on under any Host.
+ * Any web page in a browser can send requests to this machine. The browser adds an `Origin` to all methods but GET and
+ * HEAD. It adds a `Sec-Fetch-Site` unless the page's own host name resolves to this machine (DNS rebinding). So the
+ * Host of a GET without an `Origin` must be a loopback name. A POST without one may have any Host: tunnels send any.
  */
 function withheldReason(
   { method, headers }: IncomingMessage,

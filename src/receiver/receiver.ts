@@ -108,7 +108,6 @@ export class Receiver implements AsyncDisposable {
     return this.#log.events
   }
 
-  /** The counts of requests so far. */
   get counts(): ReceivedCounts {
     return this.#log.counts
   }
@@ -137,8 +136,8 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Stops accepting requests and ends delays early. Requests in flight get 500 ms to finish, and listeners 250 ms. After
-   * the promise has resolved, there are no more events. Further calls return the same promise.
+   * Stops accepting requests and ends delays early. Requests in flight get 500 ms to finish, and listeners 250 ms.
+   * Resolves once no more events can follow. Further calls return the same promise.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -163,7 +162,6 @@ export class Receiver implements AsyncDisposable {
     this.#injections.respondNext({ answer })
   }
 
-  /** Closes at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
@@ -195,7 +193,7 @@ export class Receiver implements AsyncDisposable {
     if (isMet()) return
     throw new EvrouteError({
       code: 'expectation_unmet',
-      message: `Cannot wait any longer for ${wellFormed} webhooks: ${this.counts.wellFormed} arrived`,
+      message: `Cannot wait any longer: ${this.counts.wellFormed} of ${wellFormed} webhooks arrived`,
       hint: 'Check the events for malformed webhooks, and the sender for webhooks that it did not send.',
     })
   }

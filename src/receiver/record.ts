@@ -3,22 +3,22 @@ import type { JsonObject } from '../model/index.ts'
 import { statusOf, type Decision } from './answer.ts'
 import type { Forwarding } from './forward.ts'
 import type { Inspection } from './inspect-request.ts'
-import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
+import type {
+  MalformedContent,
+  ReceivedRequest,
+  UnnumberedEvent,
+  WebhookContent,
+} from './received-event.ts'
 
 /** A request, and how it was handled. */
-export interface Exchange {
+export interface Exchange extends Pick<ReceivedRequest, 'atMs' | 'endpoint'> {
   readonly request: IncomingMessage
   /** Destroyed if the sender closed the connection before the answer was ready. */
   readonly response: ServerResponse
   readonly inspection: Inspection
-  /** The number of the endpoint that received the request, counting from 1; null if the receiver has only one. */
-  readonly endpoint: number | null
   readonly decision: Pick<Decision, 'injected' | 'problem'>
   readonly reply: Decision['reply']
-  /** How forwarding the request ended; null if it was not forwarded. */
   readonly forwarding: Forwarding | null
-  /** When the request's headers arrived, in milliseconds since 1970. */
-  readonly atMs: number
   /** When the answer was ready, in milliseconds since 1970. */
   readonly answeredAtMs: number
 }

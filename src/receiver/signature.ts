@@ -58,7 +58,7 @@ function flaw(header: string): string {
   return /^[0-9a-f]*$/i.test(header) ? 'some are upper-case' : 'some are not hexadecimal'
 }
 
-/** Returns a hint if a body is plain JSON despite its Content-Encoding. That doesn't prove which bytes were signed. */
+/** Returns a hint if a body is plain JSON despite its Content-Encoding: the signed bytes may have been compressed. */
 function inflationHint({ body, headers }: SuspectRequest): string | undefined {
   const encoding = headers?.['content-encoding'] ?? ''
   if (!/^(?:x-)?(?:gzip|deflate|br|zstd)$/i.test(encoding)) return undefined

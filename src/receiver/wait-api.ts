@@ -21,8 +21,8 @@ import type { ReceivedEvent } from './received-event.ts'
  *
  * - `GET /_evroute/wait?match=<match or expectation>&after=<seq>&timeout=10s` waits until the expectation is decided,
  *   for 4 s by default. If it is met, answers 200 with the `expectation` and the record of the last counted event, if
- *   there is one. When the time is up, answers 408 `expectation_unmet` with the `nearest` event and its `difference`. As
- *   soon as too many events have arrived, answers 409 with the `surplus` event
+ *   there is one. When the time is up, answers 408 `expectation_unmet` with the `nearest` event and its `difference`.
+ *   As soon as too many events have arrived, answers 409 with the `surplus` event
  * - `GET /_evroute/events?match=<match>&after=<seq>`: the records of the kept events, as NDJSON
  *
  * Invalid requests get 400. Requests that may come from another machine or a web page get 403, because they must not
@@ -37,7 +37,6 @@ export class WaitApi {
     this.#inspected = inspected
   }
 
-  /** Answers a request to a path of the API. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('cache-control', 'no-store')
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')

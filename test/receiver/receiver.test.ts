@@ -239,7 +239,7 @@ describe('waitFor', () => {
     const unmet = expect(receiver.waitFor(2, { timeoutMs: 5_000 })).rejects.toThrow(
       expect.objectContaining({
         code: 'expectation_unmet',
-        message: expect.stringContaining('1 arrived') as string,
+        message: expect.stringContaining('1 of 2 webhooks arrived') as string,
       }),
     )
     await clock.advance(5_000)

@@ -62,7 +62,7 @@ export class SuspectBody {
     return this.#parse()?.json
   }
 
-  /** Writes the JSON in a style, once with the number formats and the key order of the body, and once with JavaScript's. */
+  /** Writes the JSON in a style: with the body's number formats and key order, and with those of JavaScript. */
   rewritten(style: JsonStyle): readonly string[] {
     const parsed = this.#parse()
     if (parsed === undefined) return []

@@ -12,7 +12,6 @@ export interface Certificate {
 export interface CertificateSettings {
   /** The authority that signs the certificate; by default it is self-signed. */
   readonly authority?: Certificate | undefined
-  /** The names and addresses that the certificate is for. */
   readonly hosts: readonly string[]
   /** The beginning and the end of the certificate's validity, relative to now. */
   readonly validFromMs: number

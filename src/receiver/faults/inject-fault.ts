@@ -74,7 +74,7 @@ async function pour({ response, ended }: FaultScene): Promise<void> {
   }
 }
 
-/** Resolves when the bytes are written or cannot be, or the exchange has ended. Earlier responses can delay them. */
+/** Resolves when the bytes are written or cannot be, or when `ended` aborts: pipelined responses can delay a write. */
 function written(write: (done: () => void) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (ended.aborted) resolve()

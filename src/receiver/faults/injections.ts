@@ -67,7 +67,6 @@ export class Injections {
     this.#next = []
   }
 
-  /** Returns the answers that webhooks will get. */
   planned(): PlannedAnswers {
     const next = this.#next.map(({ answer, delayMs }) =>
       delayMs === undefined ? answer : `${answer} after ${formatDuration(delayMs)}`,
@@ -75,7 +74,6 @@ export class Injections {
     return { next, plans: this.#plans.progress }
   }
 
-  /** Returns the delay of the next answer, in milliseconds. */
   nextDelayMs(): number {
     const { fromMs, toMs } = this.#settings.delay
     return fromMs === toMs ? fromMs : fromMs + Math.floor(this.#random() * (toMs - fromMs + 1))

@@ -84,7 +84,7 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
-/** How many of the requests received meanwhile to search for the one that was sent. */
+/** How many newly received requests to search for the one that was just sent. */
 const receivedMeanwhileMax = 1_000
 
 async function sendTo(

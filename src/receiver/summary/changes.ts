@@ -7,7 +7,7 @@ import { objectOf, textOf, valueText } from './value-text.ts'
 const shownTraitsMax = 4
 /** Maximum characters of an id or trait to compare: more than are shown, so that later differences count, too. */
 const comparedCharactersMax = 128
-/** Computation classes whose trait is a membership. The trait of the class `trait` may have any value. */
+/** Values of `computation_class` that make a trait a membership. A trait of any other class may have any value. */
 const audienceClasses: readonly unknown[] = ['audience', 'journey_step']
 
 /**

@@ -4,7 +4,6 @@ import type { ReceivedEvent } from '../received-event.ts'
 /** A trait as a summary shows it. */
 export interface Trait {
   readonly key: string
-  /** The value as text. */
   readonly text: string
 }
 

@@ -15,7 +15,7 @@ export interface SummaryPart {
 /** Parts that belong together. A summary has a space between two phrases. */
 export type Phrase = readonly SummaryPart[]
 
-/** Returns the text of a summary. */
+/** Joins the texts of a summary, without colours. */
 export function summaryText(parts: readonly SummaryPart[]): string {
   return parts.map(({ text }) => text).join('')
 }

@@ -26,8 +26,8 @@ export interface Summarisable {
 }
 
 /**
- * Summarises a webhook in one line, each type in its own form. The line leaves out the type and the user, because callers
- * show them beside it. Only alias, group and delete include the user.
+ * Summarises a webhook in one line, each type in its own form. The line leaves out the type and the user, because
+ * callers show them beside it. Only alias, group and delete include the user.
  *
  * Never throws. Texts from the body are made plain, and shortened to 60 characters.
  *
