@@ -1,4 +1,4 @@
-/** Whether membership in an audience or the value of a trait is computed for users. */
+/** In an `audience`, a user is a member or not. A computed `trait` also has a value for each member. */
 export type ComputationClass = 'audience' | 'trait'
 
 /** An audience, or a computed trait, before its first sync. */

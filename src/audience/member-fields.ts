@@ -49,7 +49,6 @@ export class MemberFields {
     this.#value?.column.readHeader(columns)
   }
 
-  /** Reads the members in a row: one for each combination of its identifiers. */
   read(row: JsonObject): MemberReading {
     const identities = this.#identitiesOf(row)
     if (identities.kind === 'rejected') return identities

@@ -70,7 +70,6 @@ export class MemberList {
     }
   }
 
-  /** Stops reading rows. */
   async close(): Promise<void> {
     await this.#groups.return()
   }

@@ -26,7 +26,7 @@ export interface RemovalOutcome {
   readonly kind: 'removed' | 'ended' | 'superseded'
   /** The audience as it was last stored. */
   readonly audience: Audience
-  /** How many members left. */
+  /** How many users left. */
   readonly left: number
 }
 

@@ -10,7 +10,7 @@ export const noSyncCounts = {
   entered: 0,
   /** Identifiers whose value changed. */
   changed: 0,
-  /** Identifiers that left. */
+  /** Users who left. */
   left: 0,
   /** Identifiers that stayed as they were. */
   unchanged: 0,

@@ -70,7 +70,7 @@ export class ArchiveErasures {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
   }
 
-  /** Erases the users of a regulation, unless they already are. Throws errors of the archive or the store. */
+  /** Erases the users of a regulation, unless that is already done. Throws errors of the archive or the store. */
   async erase(id: string, signal: AbortSignal): Promise<void> {
     if (this.#done.has(id)) return
     const { store, runtime, endReplays, eraseArchives } = this.#options

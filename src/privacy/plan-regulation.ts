@@ -49,7 +49,7 @@ export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) 
 
 /**
  * Plans a regulation and its notifications: for each user, one event per affected source with enabled destinations.
- * Throws SettingError for a request without users or sources, or with too many or too long ones.
+ * Throws SettingError if the list of users or sources is empty, if there are too many users, or if an id is too long.
  */
 export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   const { type, newId } = options

@@ -83,7 +83,6 @@ function recordWith<Subjects extends RegulationRecord>(
   }
 }
 
-/** Groups streams by source, and keeps their order. */
 function streamFields(streams: readonly NotificationStream[]): readonly SourceStatus[] {
   const bySource = new Map<string, DestinationStatus[]>()
   for (const stream of streams) {

@@ -32,7 +32,7 @@ export interface RegulationsOptions extends Pick<
     readonly sources: readonly { readonly id: string }[]
     readonly destinations: readonly Destination[]
   }
-  /** Whether this process carries out regulations completely, or only in its own archives; true by default. */
+  /** If false, this process erases only from its own archives, and leaves the store to others; true by default. */
   readonly erasesStore?: boolean
   /** Called after notifications were stored, to wake the dispatcher. */
   readonly wake: () => void
@@ -54,15 +54,15 @@ const unfinishedAtOnce = 20
 
 /**
  * Carries out regulations one after the other, in small steps with turns of the event loop in between. A regulation
- * that waits for leased deliveries lets others go first, and is tried again every second. Once only traces in the
- * store's files are left, several regulations share one rewrite of the files.
+ * that waits for leased deliveries or notifications lets others go first, and is tried again every second. Once only
+ * traces in the store's files are left, several regulations share one rewrite of the files.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
   readonly #ending = new AbortController()
   /** Ids of the regulations to work on now, in order. */
   readonly #due: string[] = []
-  /** Regulations that wait for leased deliveries. */
+  /** Regulations to try again in a second: they wait for leased deliveries or notifications. */
   readonly #waiting = new Set<string>()
   /** Regulations whose users are erased except for traces in the store's files. */
   readonly #withTraces = new Set<string>()
@@ -135,12 +135,10 @@ export class Regulations implements RegulationReader {
     return this.#archives.isAnyLeft
   }
 
-  /** Returns a regulation; undefined if there is none. */
   find(request: { readonly id: string }): Promise<Regulation | undefined> {
     return this.#options.store.find(request)
   }
 
-  /** Lists regulations, newest first. */
   list(request: RegulationsRequest): Promise<readonly Regulation[]> {
     return this.#options.store.list(request)
   }
@@ -365,7 +363,6 @@ function logCreated(log: Log, { regulation, notifications }: PlannedRegulation):
   })
 }
 
-/** Logs the status and the counts with which a regulation ended. */
 function logFinished(log: Log, regulation: Regulation): void {
   const { id, type, erased, archive } = regulation
   log.info('a regulation has finished', {

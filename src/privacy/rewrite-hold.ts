@@ -21,7 +21,6 @@ export class RewriteHold {
     return true
   }
 
-  /** Records a success. */
   succeeded(): void {
     this.#waitMs = 0
     this.#untilMs = 0

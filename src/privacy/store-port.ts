@@ -72,9 +72,9 @@ export interface RegulationReader {
 /**
  * Keeps deletion requests and suppressed users. The rules of the DeliveryStore port apply.
  *
- * `DeliveryStore.add` drops the calls of suppressed users, with the outcome `suppressed`: those whose userId, or
- * previousId in an alias, is suppressed for their source or for all sources. The source of a replay,
- * `<source>/<anything>`, counts as `<source>`. Events of type `delete` are never suppressed.
+ * `DeliveryStore.add` drops a call, with the outcome `suppressed`, if its userId, or previousId in an alias, is
+ * suppressed for its source or for all sources. The source of a replay, `<source>/<anything>`, counts as `<source>`.
+ * Events of type `delete` are never suppressed.
  */
 export interface RegulationStore extends RegulationReader {
   /**
@@ -99,12 +99,12 @@ export interface RegulationStore extends RegulationReader {
    * suppressions, and undelivered notifications.
    */
   erase(request: EraseRequest): Promise<EraseResult>
-  /** Adds a report of what was erased from archives. */
+  /** Adds a report to those of other processes. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
   /**
    * Marks a regulation as finished, and keeps the counts of its notifications, even if these are purged later. Returns
-   * false, without effect, if it is already finished, waits for an archive, or has a pending notification, such as one
-   * that was just retried manually.
+   * false if it is already finished, waits for an archive, or has a notification to deliver or erase, such as one that
+   * was just retried manually.
    */
   finish(request: FinishRequest): Promise<boolean>
 }
@@ -140,6 +140,6 @@ export interface SharedRegulations {
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
-  /** Ends the wait of regulations for a lost archive, and notes that as their problem. False for an unknown name. */
+  /** Stops regulations from waiting for a lost archive, and records it as their problem. False for an unknown name. */
   release(request: { readonly name: string }): Promise<boolean>
 }

@@ -21,7 +21,8 @@ interface Kind {
 
 /**
  * Writes the first line of a kind at once, then one line a minute with the number of repetitions, so that the log stays
- * readable during an outage. Lines of a kind have equal levels, messages and fields, except those such as messageId.
+ * readable during an outage. Lines are of one kind if their level, message and fields are equal; fields such as
+ * messageId may differ.
  */
 export class CoalescingLog implements Log {
   readonly debug: LogLine

@@ -43,7 +43,6 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Whether something holds the clock. */
   get isHeld(): boolean {
     return this.#holds > 0
   }

@@ -4,7 +4,6 @@ import { messageOf, systemCode } from '../model/index.ts'
 export interface ReferenceSources {
   /** The environment variables; undefined if there is no environment. */
   readonly env: Readonly<Record<string, string | undefined>> | undefined
-  /** Reads a file as text. */
   readonly readFile: (path: string) => Promise<string>
 }
 

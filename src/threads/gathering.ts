@@ -2,7 +2,6 @@
 const messagesMax = 16
 
 interface Gatherer<Message> {
-  /** Sends messages together. */
   readonly send: (messages: readonly Message[]) => void
   /** Calls `send` when no more messages are likely to come soon, such as after this turn of the event loop. */
   readonly later: (send: () => void) => void
@@ -21,7 +20,7 @@ export class Gathering<Message> {
     this.#gatherer = gatherer
   }
 
-  /** Adds a message, to be sent soon after earlier ones. */
+  /** Adds a message, which is sent soon, and after earlier ones. */
   say(message: Message): void {
     this.#messages.push(message)
     if (this.#messages.length >= messagesMax) this.sendNow()

@@ -8,7 +8,7 @@ import { Gathering } from './gathering.ts'
 import { errorOf } from './thrown-error.ts'
 
 /**
- * The part of a Worker that {@link ThreadCalls} uses. Its events are `message` with several {@link ThreadAnswer},
+ * The part of a Worker that {@link ThreadCalls} uses. Its events are `message` with an array of {@link ThreadAnswer},
  * `error` with the error that ended the thread, and `exit` with the exit code.
  */
 export interface Thread
@@ -34,15 +34,10 @@ export type Method<Part, Name extends keyof Part> = Part[Name] extends (
 
 /** Handles a thread's notices, and makes the errors of calls. */
 export interface ThreadOwner<Notice> {
-  /** Called with each notice from the thread. */
   readonly onNotice: (notice: Notice) => void
   /** Makes the error for calls after `close()`. */
   readonly closedError: () => Error
-  /**
-   * Makes the error for all pending and later calls, when the thread ends unexpectedly.
-   *
-   * @param end - how it ended, as in `has ended with exit code 1`
-   */
+  /** Makes the error for all calls once the thread ends unexpectedly. `end` says how: `has ended with exit code 1`. */
   readonly deathError: (end: string, cause: unknown) => Error
   /** Aborts when the thread may never answer again: all calls fail, and nothing waits for its end. */
   readonly abandoned?: AbortSignal

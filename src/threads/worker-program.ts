@@ -3,8 +3,10 @@ import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 
 /**
- * Returns a thread's program, as a source or built: the file `name` beside `caller`, its `import.meta.url`. It is
- * missing if a bundler left it out, because nothing imports it.
+ * Returns the file `name`, a thread's program, beside the calling module, and with the same extension. `isThere` is
+ * false if a bundler left the file out, because nothing imports it.
+ *
+ * @param caller - the `import.meta.url` of the calling module
  */
 export function workerProgram(
   name: string,

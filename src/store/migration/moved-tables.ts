@@ -92,7 +92,9 @@ interface StateCount {
 
 /** The counts of a store's rows, and its ledger. */
 export interface StoreFigures {
+  /** The number of rows of each kind. */
   readonly kinds: Readonly<Record<string, number>>
+  /** The deliveries of each destination in each state. */
   readonly states: readonly StateCount[]
   /** The totals since the store was created. */
   readonly ledger: DeliveryLedger
