@@ -191,5 +191,5 @@ export const answerSchemas = {
 /** The body of every other answer: a stable code, and a message for people. */
 export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })
 
-/** Names the schema of a route's answer in {@link answerSchemas}. */
+/** The name of a schema in {@link answerSchemas}. */
 export type AnswerName = keyof typeof answerSchemas

@@ -10,7 +10,7 @@ import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import type { AdminApiOptions } from './ports.ts'
 
-/** An HTTP answer, with the record in its body if it has one. */
+/** An HTTP answer, and the record that its JSON body contains, if any. */
 export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
 
 /** The stable `error.code` of an answer that refuses a request. */
@@ -42,7 +42,7 @@ export function json(status: number, document: object, headers?: Answer['headers
   return { ...answer, body: `${String(answer.body)}\n` }
 }
 
-/** Answers with a record, as the command line prints it. */
+/** Answers 200 with a record, in the form that `--json` prints. */
 export function record(fields: Readonly<Record<string, unknown>>): Answer {
   return { ...json(200, { v: 1, ...fields }), record: fields }
 }
@@ -118,7 +118,7 @@ export function refuseMethod(allowed: string): Answer {
   })
 }
 
-/** Headers of every answer: no cache keeps it, and no browser guesses its type. */
+/** Headers of every answer. They forbid caching, and stop browsers from guessing the type. */
 export const commonHeaders: Answer['headers'] = Object.freeze({
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

@@ -129,7 +129,7 @@ function createApp(options: AdminApiOptions): Express {
   return app
 }
 
-/** Requires one of the tokens, and notes its name for the log. */
+/** Requires one of the tokens, and records for the log which one it was. */
 function requireToken(options: AdminApiOptions, ...tokens: readonly string[]): RequestHandler {
   const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
   return (request, response, next) => {

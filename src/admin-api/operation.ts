@@ -51,7 +51,7 @@ export interface Operation<Value = unknown> extends Described<Value> {
 
 /** An operation that answers with a stream of records. */
 export interface StreamingOperation<Value = unknown> extends Described<Value> {
-  /** Sends the records of an answer, except the last. */
+  /** Sends all records except the last one, which it returns. */
   stream(value: Value, input: StreamingInput): Promise<StreamingEnd>
 }
 

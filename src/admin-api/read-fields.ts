@@ -15,7 +15,7 @@ export interface RequestReader<Value> {
   readonly read: (input: unknown, nowMs: number) => Reading<Value>
 }
 
-/** Makes the message about a wrong value say what is accepted. {@link requestReader} adds the given value. */
+/** Sets the error message to what a field accepts. {@link requestReader} adds the given value. */
 export function accepts(accepted: string): Readonly<Record<'error', () => string>> {
   return { error: () => accepted }
 }

@@ -97,8 +97,8 @@ export interface OverviewRecord extends Readonly<Record<string, unknown>> {
   readonly problems: readonly Problem[]
   readonly ledger: DeliveryLedger
   /**
-   * When the next pending delivery that is not in flight is due. Null if nothing waits, or if a different process
-   * reports it.
+   * The earliest due time of pending deliveries that are not in flight. Null if there are none, or if a different
+   * process measures the store.
    */
   readonly oldestDueAt: string | null
   /** Milliseconds from acceptance to a 2xx answer, over the last 1,000 deliveries of this process. */

@@ -30,7 +30,7 @@ interface FileErasure {
   readonly events: number
   /** Whether the file was removed, because no rows were left in it. */
   readonly isRemoved: boolean
-  /** Why part of the file could not be read, if any. */
+  /** Why part of the file could not be read; undefined if all of it could. */
   readonly problem: string | undefined
 }
 

@@ -5,7 +5,9 @@ export interface EncodedBatch {
   readonly callCount: number
 }
 
-/** A call of a batch, named by its `index` or else its `messageId`. The client warns about an entry that names none. */
+/**
+ * A rejected call of a batch, identified by `index` or else by `messageId`. If neither does, the client logs a warning.
+ */
 export interface RejectedCall {
   /** The call's position in the batch, from 0. */
   readonly index?: number | undefined

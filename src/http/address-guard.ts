@@ -10,8 +10,9 @@ import { lookupBy, systemNames, type ResolveName } from './names.ts'
 /** Which addresses connections may reach, and how they resolve names. */
 export interface AddressGuardOptions {
   /**
-   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. `10.0.0.0/8` doesn't
-   * allow the NAT64 form of 10.0.0.5. A host name allows every address that it resolves to, but not its subdomains.
+   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range of IPv4
+   * addresses doesn't allow their NAT64 forms. A host name allows every address that it resolves to, but not its
+   * subdomains.
    */
   readonly allow?: readonly string[]
   /** `network.proxy`; none by default. A proxy resolves names itself, so only {@link AddressGuard.refusalOf} applies. */

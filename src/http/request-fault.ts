@@ -47,7 +47,7 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
 interface Pipeline {
   /** The response to the last request with a valid head. */
   readonly latest: ServerResponse
-  /** The response before that one, which is sent first. */
+  /** The response before `latest`. It is sent first. */
   readonly before: ServerResponse | undefined
 }
 

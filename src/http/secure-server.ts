@@ -17,7 +17,10 @@ export interface SecureServer {
   readonly below: (socket: Socket) => Socket
 }
 
-/** Creates an https server that uses changed files for new connections, and tells http clients that it speaks https. */
+/**
+ * Creates an https server. New connections use changed certificate files. Clients that speak http are told to use
+ * https.
+ */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
   handler: RequestListener,

@@ -81,8 +81,8 @@ function instantOf(
 const roundingMs = 60_000
 
 /**
- * Returns how far the sender's clock is behind this one. A call's own sentAt is more precise than the batch's, so it
- * takes precedence. If a call was sent before it happened, its two times come from different clocks, so their
+ * Returns how far the sender's clock is behind this one. A call's own `sentAt` is more precise than the batch's, so it
+ * takes precedence. If a call's timestamp is later than its `sentAt`, the two come from different clocks, so their
  * difference says nothing.
  */
 function skewMs(call: JsonObject, givenMs: number, { receivedAtMs, sentAtMs }: Arrival): number {

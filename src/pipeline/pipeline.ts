@@ -42,7 +42,7 @@ export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
   readonly purges?: boolean
   /** Counts the bytes of webhooks that wait for the store. */
   readonly adding?: AddingBytes
-  /** Waits while the store is temporarily unusable. By default, an outage ends all work. */
+  /** Whether to wait while the store is temporarily unusable. By default, an outage ends all work. */
   readonly outlastsOutages?: boolean
   /** Called with the error that made the store unusable. Nothing is sent afterwards. */
   readonly failed?: (error: unknown) => void
@@ -63,7 +63,7 @@ const ownReadyMin = 100
  */
 const sharedRowsAtOnce = 2_000
 
-/** Takes calls from their acceptance to answered webhooks, in this process. */
+/** Stores accepted calls, and delivers them as webhooks. */
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #targets: Targets

@@ -17,7 +17,6 @@ import type { ConfiguredSource } from './configuration/index.ts'
 const waitMs = 5_000
 
 interface ErasureRequest {
-  /** The sources; sources without an archive are skipped. */
   readonly sources: readonly Pick<ConfiguredSource, 'id' | 'archive'>[]
   /** Erases an event if one of these users is its userId or, in an alias, its previousId. */
   readonly userIds: readonly string[]
@@ -137,7 +136,7 @@ export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive
   return own
 }
 
-/** Lists the archives that a new configuration abandons, so that deletions no longer reach them. */
+/** Lists the archives that a new configuration no longer has. Deletions don't reach them any more. */
 export function abandonedArchives(
   before: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
   after: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],

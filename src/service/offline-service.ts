@@ -36,7 +36,7 @@ export class OfflineService implements AsyncDisposable {
       processes: store.processes,
       runtime,
       retention,
-      // A shared store is purged by services, whose retention may differ from the one that this command read.
+      // Services purge a shared store. Their retention may differ from the one that this command read.
       purges: store.processes === undefined,
       guard: new AddressGuard({ allow: network.allow }),
       ...(failed === undefined ? {} : { failed }),

@@ -10,8 +10,9 @@ import { SenderThreads } from '../webhook/index.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 /**
- * Opens the store of a service. A store in memory gets no bound: a bound would make callers wait, whereas the service
- * refuses calls. Throws a SettingError for the role `ingest` or `deliver` if no other process can use the store.
+ * Opens the store of a service. A store in memory gets no bound, because a bound would make callers wait: the service
+ * refuses calls instead. Throws a SettingError for the role `ingest` or `deliver` if no other process can use the
+ * store.
  */
 export async function openServiceStore(
   { configuration, role = 'all' }: ServiceOptions,

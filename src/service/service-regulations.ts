@@ -19,7 +19,10 @@ interface ServiceRegulationsOptions extends Omit<
   readonly archived: () => Promise<unknown>
   /** The port for processes that share the store; undefined if the store can't be shared. */
   readonly shared?: SharedRegulations | undefined
-  /** Whether this process writes to archives (the default). If not, it doesn't erase from registered archives. */
+  /**
+   * Whether this process writes to archives (the default). If not, it leaves registered archives to the services that
+   * write to them.
+   */
   readonly keepsArchives?: boolean
 }
 

@@ -20,7 +20,7 @@ export interface SentCall {
 
 /** The calls of a request: those for intake, and those that are too large. */
 export interface PreparedCalls {
-  /** Calls for intake, with the fields of the batch and the connection. */
+  /** Calls for intake, with the common fields of the batch and facts about the client. */
   readonly calls: readonly unknown[]
   /** The type of each valid call; undefined for a call that intake will reject. Nesting is not checked yet. */
   readonly checkedTypes: readonly (CallType | undefined)[]

@@ -129,7 +129,10 @@ export class Connections {
     })
   }
 
-  /** Reuses a connection only after its old socket has closed, so that the endpoint never sees too many. */
+  /**
+   * Reuses a connection only after its old socket has closed, so that the endpoint never sees more than
+   * `connectionsMax`.
+   */
   #release(connection: Connection): void {
     if (connection.closing === undefined) this.#lend(connection)
     else void connection.closing.then(() => this.#lend(connection))

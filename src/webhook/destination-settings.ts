@@ -15,7 +15,7 @@ import {
 } from '../model/index.ts'
 
 /**
- * The settings of a destination, before {@link checkDestination} checks them and fills in the defaults: it is enabled,
+ * The settings of a destination, before {@link checkDestination} checks them. By default, a destination is enabled,
  * accepts historical events, names the ids of an alias as the specification does, and gets 10 requests at once.
  */
 export interface DestinationSettings

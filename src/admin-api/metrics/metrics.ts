@@ -37,7 +37,7 @@ const latencyBucketsSeconds = [
 /** From 5 ms to the timeout of a request. */
 const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
 
-/** From 0.5 ms, because a batch is stored with one write. */
+/** From 0.5 ms, because the store needs only one write for a batch. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
 /** Maximum number of values of a `reason` or `status` label per destination. Further values count as `other`. */
@@ -188,8 +188,8 @@ export class Metrics implements Observer {
   }
 
   /**
-   * When the next pending delivery that is not in flight is due, in milliseconds since 1970. Null if nothing waits, or
-   * if a different process reports it.
+   * The earliest due time of pending deliveries that are not in flight, in milliseconds since 1970. Null if there are
+   * none, or if a different process measures the store.
    */
   get oldestDueAtMs(): number | null {
     const due = this.#options.figures()?.queues.flatMap((queue) => queue.oldestDueAtMs ?? [])
@@ -198,7 +198,7 @@ export class Metrics implements Observer {
 
   /** All metrics in the Prometheus text format. Never waits for the store. Concurrent calls get the same text. */
   text(): Promise<string> {
-    // Concurrent calls share the text, because each composition sets the gauges anew.
+    // Share the text among concurrent calls: composing it sets the gauges, so two compositions would mix their values.
     this.#text ??= this.#compose().finally(() => (this.#text = undefined))
     return this.#text
   }

@@ -23,7 +23,7 @@ export interface Configuration extends Pick<ConfigurationDocument, SameSettings>
 
 /** A source, with its write keys, its rate limit and its archive. */
 export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
-  /** The kind of its clients; undefined to detect browsers by each request. */
+  /** The kind of its clients; undefined to recognise browsers by their requests. */
   readonly type?: SourceType | undefined
   readonly eventsPerSecond: number | undefined
   readonly archive: { readonly directory: string } | undefined

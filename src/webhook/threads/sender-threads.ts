@@ -11,7 +11,10 @@ import type {
 
 const program = workerProgram('sender-thread', import.meta.url)
 
-/** Threads that share the senders. Each starts with its first sender. If one dies, its requests reject. */
+/**
+ * Threads among which senders are divided. A thread starts with its first sender. If it dies, requests of its senders
+ * reject.
+ */
 export class SenderThreads {
   readonly #threadsMax: number
   readonly #threads: SenderThread[] = []
