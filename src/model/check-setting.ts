@@ -34,7 +34,7 @@ export function checkOptionNames<Options extends object>(
   )
 }
 
-/** Returns a full http or https URL, without its fragment. Throws SettingError, also for a user name or password. */
+/** Checks an http or https URL, and drops its fragment. Throws SettingError, also if it has a user name or password. */
 export function checkUrl(setting: string, text: unknown): string {
   const url = typeof text === 'string' ? parseUrl(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {

@@ -11,7 +11,6 @@ export const webhooksDestinationName = 'Webhooks'
 export interface TlsPaths {
   /** A certificate, followed by its intermediate certificates. */
   readonly cert?: string | undefined
-  /** The private key of the certificate. */
   readonly key?: string | undefined
   /** Certificate authorities to trust instead of the default ones. */
   readonly ca?: string | undefined
@@ -57,7 +56,6 @@ function digestOf(url: string): string {
 export interface DestinationFilter {
   /** The filter as text in the match language. */
   readonly text: string
-  /** Whether the event passes the filter. */
   readonly takes: (event: AnalyticsEvent) => boolean
   /** Explains why an event doesn't pass: `properties.revenue is 5, the filter wants >10`. */
   readonly whyNot: (event: AnalyticsEvent) => string
@@ -75,7 +73,6 @@ export interface Destination {
   readonly endpoints: readonly Endpoint[]
   /** The key that signs every request. If it is empty or undefined, requests are unsigned. */
   readonly sharedSecret: string | undefined
-  /** How the body of an alias names its ids. */
   readonly aliasKeys: AliasKeys
   /** Whether events that are more than a day old are sent. */
   readonly acceptsHistorical: boolean

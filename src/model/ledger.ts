@@ -37,8 +37,8 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
 })
 
 /**
- * Returns the ledger of a run: how much the counts of a store grew since `begin`, and how many deliveries are pending at
- * its end. Deliveries that were already pending at the beginning count too, because the run delivers them.
+ * Returns the ledger of a run: how much the counts of a store grew since `begin`, and how many deliveries are pending
+ * at its end. Counts deliveries that were already pending at the beginning as new, because the run delivers them.
  */
 export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
   const { pending, ...flows } = begin

@@ -12,7 +12,7 @@ export function plainText(text: string): string {
   return stripVTControlCharacters(text).replace(lineBreaksAndTabs, ' ').replace(unprintable, '')
 }
 
-/** Makes untrusted text safe to print, and shortens it to `charactersMax` characters. A shortened text ends in `…`. */
+/** Makes untrusted text safe to print, and cuts it to `charactersMax` characters. A shortened text ends in `…`. */
 export function shortText(text: string, charactersMax = 60): string {
   if (text.length <= charactersMax && printableAscii.test(text)) return text
   const plain = plainText(text)
