@@ -56,8 +56,8 @@ const headings: DifferenceRow = {
 }
 
 /**
- * Formats rows as a table without a final line break. Lines have at most `width` terminal columns, or 40 if the width is
- * smaller. `!` marks terms that don't hold.
+ * Formats rows as a table without a final line break. Lines have at most `width` terminal columns, or 40 if the width
+ * is smaller. `!` marks terms that don't hold.
  */
 export function differenceText(rows: readonly DifferenceRow[], width = 80): string {
   const lines = [headings, ...rows]
@@ -65,7 +65,7 @@ export function differenceText(rows: readonly DifferenceRow[], width = 80): stri
   const fieldWidth = Math.min(widest(lines, 'field'), Math.floor(room / 3))
   const expectedWidth = Math.min(
     widest(lines, 'expected'),
-    // This column may use the part of the other half that "received" doesn't need.
+    // This column may also use space that "received" leaves free.
     Math.max(room - fieldWidth - widest(lines, 'received'), Math.floor((room - fieldWidth) / 2)),
   )
   const receivedWidth = room - fieldWidth - expectedWidth

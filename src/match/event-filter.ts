@@ -46,7 +46,6 @@ export class EventFilter {
     this.text = this.#match.text
   }
 
-  /** Whether an event passes the filter. */
   takes(event: AnalyticsEvent | JsonObject): boolean {
     return this.#match.test(subjectOf(event))
   }

@@ -13,7 +13,6 @@ export type ValuePredicate = {
 
 /** A matcher of vitest or jest, such as `expect.any(Number)`. */
 export interface AsymmetricMatcher {
-  /** Whether a value satisfies the matcher. */
   asymmetricMatch(value: unknown): boolean
 }
 
@@ -39,7 +38,7 @@ export interface ExpectedBody {
  * Makes a match from an expected body.
  *
  * Objects may have more members than expected. Arrays must have exactly as many items. The number 10 does not match the
- * string `"10"`. Regular expressions test strings, and predicates test any value. Matchers of vitest and jest are accepted.
+ * string `"10"`. Regular expressions test strings, and predicates test any value. Accepts matchers of vitest and jest.
  *
  * ```ts
  * matchOf({ type: 'track', properties: { revenue: (revenue: number) => revenue > 10 } })
@@ -56,7 +55,7 @@ export function matchOf(expected: ExpectedBody): Match {
 /** Longest string that {@link conditionText} writes. */
 const textCharactersMax = 200
 
-/** Writes a term that a member has this value, or only that it is present if the value is an object, a list or long. */
+/** Writes a term for a member with this value. If the value is an object, a list or long, requires only the member. */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax
@@ -124,7 +123,7 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
   }
 }
 
-/** Returns the name of a predicate, or its source if it is anonymous. An inline predicate is named like its key. */
+/** Returns a predicate's name, or its source if it has none. Ignores the name that JavaScript takes from the key. */
 function predicateText(predicate: ValuePredicate, keys: readonly string[]): string {
   if (predicate.name !== '' && predicate.name !== keys.at(-1)) return predicate.name
   const source = Function.prototype.toString.call(predicate)

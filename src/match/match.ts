@@ -36,7 +36,6 @@ export class Match {
     this.text = text ?? terms.map(termText).join(' ')
   }
 
-  /** Whether a request satisfies the match. */
   test(subject: Subject): boolean {
     return this.terms.every((term) => termHolds(term, subject))
   }

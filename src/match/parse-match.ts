@@ -33,12 +33,13 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  *   keys and array indexes. A key needs quotes if it has characters other than letters, digits, `_`, `$` and `-`:
  *   `traits."Company Size"`. A quoted first key is a key of the body itself: `"Previous ID":anon_9`
  * - `has:context.ip`: the member is present, even with the value null
- * - `order`: the word occurs, in any case, in a value of the body, in a key inside `properties`, `traits` or `context`, or
- *   in a text that a list of requests shows, such as `wrong`; the word `*` matches any webhook
+ * - `order`: the word occurs, in any case, in a value of the body, in a key inside `properties`, `traits` or
+ *   `context`, or in a text that a list of requests shows, such as `wrong`; the word `*` matches any webhook
  *
- * A value of the body can be a number or a range: `10`, `>10`, `>=`, `<`, `<=`, `10..20`, `10..`, `..20`. Ranges include
- * their ends. Numbers and ranges also match numbers in strings. A value can be `true`, `false` or `null`. Any other value,
- * and a value in quotes, is a string. With an asterisk, it also matches the text of numbers and booleans.
+ * A value of the body can be a number or a range: `10`, `>10`, `>=`, `<`, `<=`, `10..20`, `10..`, `..20`. Ranges
+ * include their ends. Numbers and ranges also match numbers in strings. A value can be `true`, `false` or `null`. Any
+ * other value, and a value in quotes, is a string. A string with an asterisk also matches the text of numbers and
+ * booleans.
  *
  * @throws MatchError with the wrong characters and what is accepted there
  */

@@ -20,7 +20,7 @@ interface NumberKind {
   readonly accepted: string
 }
 
-/** A range of numbers, including its ends; infinite without one. */
+/** A range of numbers, including its ends. A missing end is infinite. */
 interface NumberRange {
   readonly lowest: number
   readonly highest: number

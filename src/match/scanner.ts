@@ -93,8 +93,8 @@ export class Scanner {
   }
 
   /**
-   * Reads a text in single or double quotes, or without quotes. Without quotes, it ends before white space or a character
-   * that `ending` matches.
+   * Reads a text in single or double quotes, or without quotes. A text without quotes ends before white space or a
+   * character that `ending` matches.
    *
    * @throws MatchError if a quote is not closed, or a backslash is followed by a letter, a digit or nothing
    */

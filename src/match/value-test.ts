@@ -6,7 +6,7 @@ export type Comparison = '>=' | '<=' | '>' | '<'
 
 type Compare = (number: number, limit: number) => boolean
 
-/** How a number can be compared with a limit. No operator is the beginning of a later one. */
+/** How a number can be compared with a limit. `>=` comes before `>`, so that a parser can try them in order. */
 export const comparisons: Readonly<Record<Comparison, Compare>> = Object.freeze({
   '>=': (number, limit) => number >= limit,
   '<=': (number, limit) => number <= limit,
