@@ -6,7 +6,6 @@ import type { PlannedStep, ReleaseResult, StepPlan, TakeResult } from './store-p
  * Makes a step of a sync. The store first returns the changes to make, then writes them together with their calls. If
  * the changes are different by then, because a user was suppressed or erased, the step starts over.
  *
- * @param step - requests the step from the store, with a plan
  * @param eventsOf - makes one routed call for each change, in order
  */
 export async function makeStep<Result extends TakeResult | ReleaseResult>(

@@ -43,7 +43,6 @@ export class ArchiveErasures {
     this.#options = options
   }
 
-  /** Whether archives may still contain events of any regulation's users. */
   get isAnyLeft(): boolean {
     return this.#left.size > 0
   }

@@ -34,7 +34,6 @@ export interface RegulationPlanOptions extends RegulationRequest {
 /** A regulation to store, with its notifications. */
 export interface PlannedRegulation {
   readonly regulation: NewRegulation
-  /** One event per user and source, with a delivery for each destination. */
   readonly notifications: readonly NewEvent[]
 }
 

@@ -54,11 +54,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   return SqliteStore.open(fileOf(url), undefined, { onProgress })
 }
 
-/**
- * Opens an empty store for a dry run. It may become larger than memory, and closing it deletes it.
- *
- * @throws EvrouteError `store_unusable`
- */
+/** Opens an empty store for a dry run. It may become larger than memory, and closing it deletes it. */
 export async function openTemporaryStore(): Promise<Store> {
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
   return SqliteStore.openInMemory({}, { growsIntoFile: true })

@@ -16,7 +16,6 @@ const pairColumns = { user_id: 'text', source_id: 'text' } as const
  * Returns the condition that a user's calls from a source, or from a replay of it, are dropped. A statement
  * checks only once whether any user is suppressed.
  *
- * @param sourceId - an expression
  * @param userId - an expression; qualify a column with its table
  */
 export function isSuppressed(sourceId: Sql, userId: Sql): Sql {

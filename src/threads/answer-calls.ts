@@ -30,7 +30,6 @@ interface Answering {
 /**
  * Starts calls from another thread in order, and answers each once its method has ended.
  *
- * @param port - receives the calls, and sends the answers
  * @returns a function that sends a notice at once, after earlier answers
  */
 export function answerCalls(

@@ -26,7 +26,7 @@ import {
 import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
 import { superseded, type Superseded, type Sync } from './syncs.ts'
 
-/** The audience of the sync that began; if `taken`, a different audience that already has its key. */
+/** The audience to sync. If `taken`, no sync began, because this different audience has the key. */
 export interface BegunAudience {
   readonly kind: 'begun' | 'taken'
   readonly row: AudienceRow
@@ -103,7 +103,7 @@ export class AudienceChanges {
     return part
   }
 
-  /** Removes a page of members that the list did not name, under the same conditions as `take`. */
+  /** Removes the members of a page that the list did not name, under the same conditions as `take`. */
   *release(request: ReleaseRequest, sync: Sync): Script<ReleaseResult | PlannedStep> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return superseded
@@ -147,7 +147,7 @@ export class AudienceChanges {
   }
 
   /**
-   * Locks the audience of a sync until the transaction ends; undefined if the sync is over. Take the gate only
+   * Locks the audience of a sync until the transaction ends; undefined if the sync is over. Use `Dialect.gate` only
    * afterwards, so that a sync that waits for this lock does not delay a regulation.
    */
   #hold(sync: Sync): Script<AudienceRow | undefined> {

@@ -34,7 +34,6 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
   readonly #database: SqlDatabase
   readonly #notify: () => void
   readonly #changes: AudienceChanges
-  /** The syncs in progress, by audience key. */
   readonly #syncs = new Map<string, Sync>()
   #lastBegin: Promise<unknown> = Promise.resolve()
 

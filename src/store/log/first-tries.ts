@@ -11,10 +11,8 @@ export interface EndRequest<End extends LeaseEnd> extends Pick<SettleRequest, 'n
 }
 
 /**
- * Leaves out the settlements of leases that have ended or are already ending. Keeps their first tries, as
- * requests.
- *
- * @param beginEnd - begins to end a lease; returns false if it has ended or is already ending
+ * Leaves out settlements for which `beginEnd` returns false, because the lease has ended or is already ending. Keeps
+ * their first tries, as requests.
  */
 export function beginEnds<End extends LeaseEnd>(
   batch: EndRequest<End>,

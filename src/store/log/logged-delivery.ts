@@ -108,11 +108,7 @@ interface StoryRow extends LoggedRow {
 
 type RequestRow = Omit<RequestRecord, 'destinationId' | 'deliveryId' | 'messageId'>
 
-/**
- * Reads one delivery with its body and its requests; undefined if it does not exist.
- *
- * @param ofDelivery - the condition that selects its requests
- */
+/** Reads a delivery with its body and requests; undefined if it does not exist. `ofDelivery` selects its requests. */
 export function* storyOf(
   { destinationId, id }: DeliveryKey,
   ofDelivery: Sql,

@@ -54,12 +54,8 @@ export type MoveOutcome =
 type Compared = readonly ComparedFigure[]
 
 /**
- * Moves a store from a file into a database, in one transaction. Can be interrupted or killed at any time; the
- * next run starts over.
- *
- * Marks the file as moved right before the commit, so that no process can ever deliver from both.
- *
- * @throws EvrouteError `store_in_use`, `store_unusable`
+ * Moves a store from a file into a database, in one transaction. Marks the file as moved right before the commit, so
+ * that no process can ever deliver from both.
  */
 export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
   const target = new PostgresImport(request.url, { isReadOnly: false })
@@ -78,11 +74,7 @@ export interface MovePlan {
   readonly isMoved: boolean
 }
 
-/**
- * Plans a move, and changes nothing.
- *
- * @throws EvrouteError `store_unusable` if the move could not begin
- */
+/** Plans a move, and changes nothing. */
 export async function planMove({
   path,
   url,

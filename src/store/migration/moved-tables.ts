@@ -100,11 +100,7 @@ export interface StoreFigures {
   readonly ledger: DeliveryLedger
 }
 
-/**
- * Counts the rows of each kind, and the deliveries of each destination in each state.
- *
- * @param sourceOf - returns the text after FROM that reads a table's rows
- */
+/** @param sourceOf - returns the text after FROM that reads a table's rows */
 export function* countsOf(
   sourceOf: (table: MovedTable) => string,
 ): Script<Omit<StoreFigures, 'ledger'>> {

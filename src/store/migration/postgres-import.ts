@@ -16,7 +16,6 @@ import {
   type StoreFigures,
 } from './moved-tables.ts'
 
-/** The row in `evroute_moves`. */
 interface MoveRow {
   readonly store_id: string
   /** Null for a move that an earlier version of evroute began and did not complete. */
@@ -77,8 +76,6 @@ export class PostgresImport {
   /**
    * Locks the tables and fills them in one transaction. Unless its outcome is `moved`, they stay empty.
    *
-   * @param move - the mark in the file of the store, if it has one
-   * @param work - writes all rows
    * @returns the outcome of the work; undefined if the store has already moved here
    */
   fill<Outcome extends { readonly kind: string }>(

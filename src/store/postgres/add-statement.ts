@@ -85,8 +85,8 @@ const isDropped = (userId: string): string =>
 const suppressed = `type <> 'delete' AND (${isDropped('user_id')} OR ${isDropped('previous_id')})`
 
 /**
- * Delivery ids follow `$3`, or come from the sequence if `$3` is null. Body ids are an array: of rows, the planner
- * would expect too few, and compare each delivery with every body.
+ * Delivery ids follow `$3`, or come from the sequence if `$3` is null. Body ids are an array, because the planner
+ * would underestimate the number of rows, and compare each delivery with every body.
  */
 const stored = `
   given AS MATERIALIZED (

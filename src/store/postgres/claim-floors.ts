@@ -44,7 +44,7 @@ export class ClaimFloors {
     return this.#floorOf(lane).fromMs
   }
 
-  /** Raises the floor to this due time, which a claim has reached, but not above deliveries added since it began. */
+  /** Raises the floor to the due time that a claim has reached, but not above that of a delivery added meanwhile. */
   passed({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor !== undefined) floor.fromMs = Math.min(dueAtMs, floor.addedMs)

@@ -85,7 +85,7 @@ export async function readLedger(
   database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
-  // Only rows for the whole store count events, and only rows for a destination count deliveries, so no sum mixes them.
+  // No column counts both for the whole store and for a destination, so one query can sum both kinds of rows.
   const sql = `SELECT ${ledgerSums} FROM evroute_counts
     WHERE $1::text IS NULL OR destination_id IN (${wholeStore}, $1)`
   const values = [destinationId === undefined ? null : toStored(destinationId)]

@@ -99,11 +99,7 @@ export class Database implements Session, SqlDatabase {
     return (results as unknown as QueryResult<object>[]).slice(1, -1).map(({ rows }) => rows)
   }
 
-  /**
-   * Runs work in one transaction, and retries it after a conflict with another transaction.
-   *
-   * @param options - `isLong` allows minutes for the work, and does not retry it
-   */
+  /** Runs work in one transaction, and retries it after a conflict. `isLong` allows minutes, and doesn't retry. */
   transaction<Result>(
     work: (session: Session) => Promise<Result>,
     { isLong = false }: { readonly isLong?: boolean } = {},

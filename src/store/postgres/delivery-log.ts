@@ -169,7 +169,7 @@ class Audits {
     this.#database = database
   }
 
-  /** Begins once the current audit has ended. Calls made until then share it. */
+  /** Returns the next audit, which begins once the current one has ended. Calls made until then share it. */
   next(): Promise<StoreAudit> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined

@@ -155,7 +155,7 @@ export class DeliveryQueue {
     for (const { delivery } of ending) this.#leases.end(delivery)
     const effective = query.settlementsOf(rows)
     this.learn(effective.flatMap(dueAgain))
-    // Announce only returned deliveries: this process already knows of its own retries.
+    // Announce only returned deliveries, because this process itself claims its retries once they are due.
     const due = effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain)
     if (due.length > 0) this.#parts.notifications.announce(due)
     return effective

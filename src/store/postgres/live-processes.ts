@@ -15,7 +15,7 @@ import type { ServerClock } from './server-clock.ts'
 /** `leftAtMs` is the time of the last heartbeat that named the destination; null if the process has not left. */
 type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
-/** A process that was live at the last heartbeat of this one. */
+/** A process that was live at this process's last heartbeat. */
 interface LiveProcess {
   readonly version: number
   readonly destinations: ReadonlyMap<string, Membership>

@@ -15,7 +15,7 @@ const answerTimeoutMs = 10_000
 
 interface NotificationsOptions {
   readonly url: string
-  /** This process's number in notifications, by which it ignores its own. */
+  /** Marks this process's notifications, so that it can ignore them. */
   readonly holder: number
   /**
    * Called when another process leaves deliveries to claim, with their lanes; without an argument if they may be in

@@ -158,7 +158,7 @@ function storeOf(
     settle: (batch) => queue.settle(batch),
     nextDue: (request) => queue.nextDue(request),
     checkWritable: async () => {
-      // Long statements may occupy all connections of `working`, while events can still be added.
+      // Use `adding`: long statements may occupy all connections of `working` while events can still be added.
       await adding.script([sampleSql, dropSampleSql])
     },
     ledger: (request) => readLedger(reading, request?.destinationId),

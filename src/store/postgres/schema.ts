@@ -95,11 +95,7 @@ interface Found {
   readonly encoding: string
 }
 
-/**
- * Returns the schema version of a database; 0 if it contains no store.
- *
- * @throws EvrouteError `store_unusable` if its encoding is not UTF-8, or it needs a newer evroute
- */
+/** Returns the schema version of a database; 0 if it contains no store. */
 async function versionOf(session: Session): Promise<number> {
   const [found] = await session.rows<Found>(sql`
     SELECT to_regclass('evroute_migrations') IS NOT NULL AS is_store,
@@ -124,11 +120,7 @@ async function versionOf(session: Session): Promise<number> {
   )
 }
 
-/**
- * Checks that no move from a SQLite file is in progress. A move locks the tables until it ends.
- *
- * @throws EvrouteError `store_unusable` if a move is in progress
- */
+/** Throws `store_unusable` while a move from a SQLite file is in progress, which locks the tables until it ends. */
 export async function expectNoMove(session: Session): Promise<void> {
   const rows = await session.rows(sql`
     SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database

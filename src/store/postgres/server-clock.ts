@@ -20,7 +20,7 @@ interface Reading {
 /**
  * Compares the clock of this process with the server's, which all processes share. A process whose clock is ahead
  * would take others' leases for expired, and purge rows too early. A stopwatch measures the time since the last
- * reading, so that it shows at once if this process's clock is set.
+ * reading, so that a change of this process's clock shows at once.
  */
 export class ServerClock {
   readonly #session: Session

@@ -50,13 +50,11 @@ type StepRequest = Omit<EraseRequest, 'leavesTraces'>
 /** The number of rows that a step checked; `traces` if the files must be cleaned before the next step. */
 export type ErasureStep = number | Exclude<EraseResult, 'more' | HeldUpErasure>
 
-/** How far a stage has got. */
 type Reached = readonly [key: string, id: number]
 
 const start: Reached = ['', 0]
 
 interface Part {
-  /** The number of rows that it checked. */
   readonly rows: number
   /** Where the erasure continues: in this stage, in the next one, or later at the start of this one. */
   readonly next: Reached | Stage | 'waiting'

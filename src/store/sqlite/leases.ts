@@ -9,7 +9,6 @@ export class Leases {
   readonly #ending = new Set<number>()
   #last = 0
 
-  /** Leases a delivery, and returns the number of the lease. */
   begin({ destinationId, id }: DeliveryKey): number {
     const lease = ++this.#last
     const leases = this.#byDestination.get(destinationId)

@@ -124,7 +124,7 @@ export class SqliteStore extends FileLog implements Store {
       lock = await DeliveryLock.take(path)
       database = await open(path)
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)
-      // Overwriting deleted rows has no measurable cost.
+      // `secure_delete` overwrites deleted rows, at no measurable cost.
       database.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
       if (pragma(database, 'synchronous') !== synchronousFull)
         throw new Error('SQLite does not sync commits to disk')
@@ -140,11 +140,7 @@ export class SqliteStore extends FileLog implements Store {
     }
   }
 
-  /**
-   * Opens a store in memory or in a temporary file. Closing it deletes it.
-   *
-   * @throws EvrouteError `store_unusable` if SQLite is too old
-   */
+  /** Opens a store in memory or a temporary file; closing deletes it. Throws `store_unusable` if SQLite is too old. */
   static async openInMemory(
     bounds: MemoryBoundsOptions = {},
     options: MemoryOptions = {},

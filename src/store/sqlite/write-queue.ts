@@ -30,8 +30,7 @@ export interface TransactionHooks {
 /**
  * Runs pieces of work in as few transactions as possible. Work that arrives during a commit or shortly after it
  * shares the next transaction, so one disk sync serves all of it. Callers get results after the commit. If a
- * transaction fails, each piece runs again in its own transaction, so that only those with errors fail, and leave
- * nothing behind.
+ * transaction fails, each piece runs again in its own transaction, so that only pieces with errors fail.
  */
 export class WriteQueue {
   readonly #database: Database

@@ -3,11 +3,7 @@ import type { Worker } from 'node:worker_threads'
 import { StoreUnusableError } from '../../model/index.ts'
 import { startWorker, workerProgram } from '../../threads/index.ts'
 
-/**
- * Starts a store's thread, from the sources or from the build.
- *
- * @throws StoreUnusableError if a bundler left out the thread's program
- */
+/** Starts a store's thread. Throws a StoreUnusableError if a bundler left out the thread's program. */
 export function startThread(): Worker {
   const { url, isThere } = workerProgram('store-thread', import.meta.url)
   if (isThere) return startWorker(url)

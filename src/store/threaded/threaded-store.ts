@@ -22,9 +22,7 @@ interface StoreFile {
 /**
  * Opens or creates a SQLite file for delivery in a thread of its own, so that statements and waits for the disk
  * do not block the caller's thread. Look-ups of deliveries use one more thread, so that they do not delay adds
- * and settlements.
- *
- * @throws EvrouteError the same errors as `SqliteStore.open`
+ * and settlements. Throws like `SqliteStore.open`.
  */
 export async function openThreadedStore(
   path: string,
