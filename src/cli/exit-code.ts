@@ -54,12 +54,12 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   expectation_unmet: exitCodes.expectationUnmet,
 }
 
-/** Returns the exit code for an error: 1 for an unexpected one, otherwise the one that its code stands for. */
+/** Returns the exit code for an error: 1 unless it is an EvrouteError, whose code decides. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof EvrouteError ? codesOfErrors[error.code] : exitCodes.internal
 }
 
-/** Returns the exit code of a command that only shows data and ended early: 130, or 0 if its reader has left. */
+/** Returns the exit code of a command that only shows data: 130 if a signal ended it, otherwise 0. */
 export function codeOfEnd({ stop }: Pick<Io, 'stop'>): ExitCode {
   const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
   return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok

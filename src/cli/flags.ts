@@ -53,7 +53,7 @@ export function choicesOf<Choice extends string>(
   return (text, previous = []) => [...previous, choiceOf(choices)(text)]
 }
 
-/** The option that names the columns of a list that hold userIds. */
+/** The option that names the columns with userIds in a list. */
 export const idColumnsOption = option(
   '--id-column <name>',
   'a column with userIds, repeatable (default: userId, user_id or id)',

@@ -74,7 +74,7 @@ export async function processIo(): Promise<ProcessIo> {
   const terminal = await processTerminal(() => onSignal('SIGINT'))
   let isInputRead = terminal !== undefined
   return {
-    // Open stdin on demand: it takes as long as all the rest here, and few commands read it.
+    // Open stdin on demand: that takes as long as everything else in this function, and few commands read it.
     get stdin() {
       isInputRead = true
       return process.stdin

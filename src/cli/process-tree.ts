@@ -17,7 +17,7 @@ export type TreeSignal =
   | { readonly kind: 'run'; readonly program: string; readonly args: readonly string[] }
   | { readonly kind: 'none' }
 
-/** Starts a program in a new process group. On Windows, which has none, a detached program would open a window. */
+/** Starts a program in a new process group, but not on Windows: there, a detached program would open a window. */
 export function spawnTree({ program, args, env, stdio }: TreeCommand): ChildProcess {
   const detached = process.platform !== 'win32'
   return spawn(program, args, { env: { ...env }, stdio, detached })

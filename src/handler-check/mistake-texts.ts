@@ -22,7 +22,7 @@ export function cannotBeReached(error: string): MistakeText {
 const connectionFixes: readonly (readonly [errors: RegExp, fix: string])[] = [
   [/^ECONNREFUSED$/, 'Start it, and check the port in the URL.'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'Check the host name in the URL.'],
-  [/WRONG_VERSION_NUMBER$|^EPROTO$/, 'Write http:// in the URL, or the port for https.'],
+  [/WRONG_VERSION_NUMBER$|^EPROTO$/, 'Write http:// in the URL, or use the port for https.'],
   [
     /^(connection_closed|malformed_answer)$/,
     "Write https:// in the URL if the port speaks https. Otherwise, read the handler's log.",

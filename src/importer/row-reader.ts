@@ -14,8 +14,8 @@ type Reader = LineReader | DocumentReader
  * several lines. All may be gzipped. The format is detected from the content.
  *
  * An invalid row is a bad row and does not affect others. Memory holds at most 1 MiB of one row, or `rowBytesMax` if
- * that is more. The `context` and `integrations` of a batch are defaults for each of its calls. After the calls, each of
- * them is a bad row.
+ * that is more. The `context` and `integrations` of a batch are defaults for each of its calls. A `context` or
+ * `integrations` after the calls is a bad row.
  *
  * @param rowBytesMax - maximum size of a line; by default the limit of a call
  * @throws EvrouteError `cannot_read_file` if the input is neither JSON nor text in UTF-8

@@ -95,7 +95,7 @@ describe('a handler is unreachable, and the fix fits the reason, if', () => {
     await expectUnreachable(url, {
       message:
         'It cannot be reached: that port speaks http, not https (ERR_SSL_WRONG_VERSION_NUMBER).',
-      fix: 'Write http:// in the URL, or the port for https.',
+      fix: 'Write http:// in the URL, or use the port for https.',
     })
   })
 

@@ -77,7 +77,6 @@ export class AgentReceivers {
     return { counts, more, untrusted: boundedEvents(events.slice(0, limit)) }
   }
 
-  /** Stops all receivers. */
   async close(): Promise<void> {
     await Promise.all([...this.#receivers.values()].map((receiver) => receiver.close()))
   }

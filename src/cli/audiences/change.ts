@@ -94,7 +94,7 @@ function interruptedSync({ read }: SyncCounts, run: OperationsRun): ExitCode {
   return interrupted(what, run)
 }
 
-/** Reports that a change ended early, unless it was only shown to a reader that has left. */
+/** Reports that a change ended early, unless it was a dry run whose output was closed. */
 function interrupted(what: string, { io, report, isDryRun }: OperationsRun): ExitCode {
   if (isDryRun && isOutputClosed(io)) return exitCodes.ok
   const kept = '. The changes so far are kept; run the same command again to continue'
@@ -131,7 +131,7 @@ function countText([name, count]: readonly [string, number]): string {
 export async function removeMembers(key: string, run: OperationsRun): Promise<ExitCode> {
   const { audiences, io, isDryRun } = run
   let left = 0
-  run.showProgress(() => [`${formatCount(left)} left`])
+  run.showProgress(() => [`${formatCount(left)} removed`])
   const removal = audiences.remove({
     key,
     isDryRun,
@@ -157,12 +157,12 @@ function tellRemoval(
 ): ExitCode {
   const { json, stdout, style, report, io, isDryRun } = run
   const key = plainText(outcome.audience.key)
-  const left = `${formatCount(outcome.left)} left`
+  const left = countOf(outcome.left, 'member')
   if (json) stdout.write(recordLine(removalRecord(outcome, { isDryRun })))
-  else if (isDryRun && !isOutputClosed(io)) report.note(`Dry run of removing ${key}: ${left}`)
+  else if (isDryRun && !isOutputClosed(io)) report.note(`${key}: ${left} would be removed`)
   switch (outcome.kind) {
     case 'removed':
-      if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left}, removed\n`)
+      if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left} removed\n`)
       return exitCodes.ok
     case 'superseded':
       report.note(`Not removed: a sync of ${key} has begun`)

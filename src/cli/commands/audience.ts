@@ -17,8 +17,8 @@ const exitCodesText =
 const keyText = 'its key, as `audience list` prints it'
 
 const syncOptions = {
-  name: option('--name <text>', 'its display name, from which the key is made'),
-  key: option('--key <property>', 'its key: the property name in the calls'),
+  name: option('--name <text>', 'display name of the audience; its key is made from it'),
+  key: option('--key <property>', 'key of the audience: the property name in the calls'),
   computationClass: option<ComputationClass>(
     '--class <class>',
     'trait: the list has a value for each user',
@@ -40,8 +40,8 @@ const addSync = command({
   name: 'sync',
   summary: 'sync the members of an audience with a list',
   description:
-    'Syncs the members of an audience with a list, and sends an identify call for each user who changes. ' +
-    'The first sync creates the audience.',
+    'Syncs the members of an audience with a list, and sends an identify call for each user who enters, ' +
+    'leaves, or has a new value. The first sync creates the audience.',
   options: syncOptions,
   after: `Examples:
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv
@@ -137,8 +137,8 @@ export const addAudienceCommand = commandFamily(
     summary: 'sync audiences and computed traits with lists, and show them',
     description:
       'Syncs the members of an audience with a list, and sends an identify call for each user who enters or ' +
-      'leaves. The property is the snake_cased name, its value true or false. A computed trait has a value ' +
-      'for each user.',
+      "leaves. The call's property is the name of the audience in snake_case, and is true or false. The " +
+      'property of a computed trait has a value for each user.',
     after: `Examples:
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv
   evroute audience sync --key lifetime_value --class trait --file values.csv -n

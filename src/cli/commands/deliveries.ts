@@ -186,7 +186,7 @@ function selectionOf(
   return id === undefined ? { filter: filterOf(values) } : { id }
 }
 
-/** Makes a filter of the options that filter, without the other options. */
+/** Makes a filter from the options that filter. */
 export function filterOf(values: FilterValues): DeliveryFilter {
   const { states, types, userId, destinationId, messageId, sinceMs, untilMs } = values
   return { states, types, userId, destinationId, messageId, sinceMs, untilMs }

@@ -39,7 +39,7 @@ export const addExpectCommand = command({
 
 An expectation is a match, then a count and a time limit: x3 for exactly three,
 x3.. for at least three, x1..5, never; within 2s. The default is at least one.
-With an upper bound, the receiver waits until the time is up. In a capture, the time starts at the
+If there is an upper bound, the receiver waits until the time is up. In a capture, the time starts at the
 first event that is not skipped.
 
 Exit codes: 0 all met; 2 usage; 3 some rows are not records; 5 some unmet;

@@ -14,7 +14,7 @@ import { transfer } from '../sending/transfer.ts'
 
 const options = {
   config: option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`),
-  source: option('--source <id>', 'the configured source to send them as'),
+  source: option('--source <id>', 'the configured source that the calls come from'),
   ...webhookOptions,
   ...resultOptions(),
 }
@@ -32,9 +32,9 @@ export const addExplainCommand = command({
   evroute explain call.json --to https://example.com/hook --secret @key
   echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -
 
-Plans for the destinations of evroute.config.json if it is in this folder, unless
---to, --header, --secret or EVROUTE_URL describes one. Header values are not
-shown.
+Plans for the destinations of evroute.config.json if that file is in this folder.
+--to, --header, --secret and EVROUTE_URL describe an endpoint to use instead.
+Header values are not shown.
 
 Exit codes: 0 every call can be sent or is filtered out; 2 usage or a wrong
 configuration; 3 rejected rows; 7 a file cannot be read; 130 interrupted.`,
@@ -58,7 +58,7 @@ async function configuredTarget(
   if (flag !== undefined) {
     const other = Object.entries({ source, config }).find(([, value]) => value !== undefined)
     if (other === undefined) return undefined
-    const message = `Cannot use --${flag} together with --${other[0]}: the configured destinations have their own`
+    const message = `Cannot use --${flag} together with --${other[0]}: the configuration describes the endpoints`
     throw new SettingError(`--${flag}`, message)
   }
   const isNamed = config !== undefined || source !== undefined

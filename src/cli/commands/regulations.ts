@@ -27,7 +27,7 @@ export const addDeleteCommand = command({
   summary: 'erase users, notify destinations, drop later calls',
   description:
     'Erases users from the store and from archives, sends a delete notification to each destination of ' +
-    'the affected sources, and drops later calls. The regulation says which of these to do.',
+    'the affected sources, and drops later calls. --regulation chooses among these.',
   options: deleteOptions,
   after: `Regulations:
 ${regulationTypesText()}

@@ -47,8 +47,8 @@ export const addServeCommand = command({
 Several processes can share a store in PostgreSQL. With --role ingest a process accepts calls and leaves
 the deliveries to others. With --role deliver it only delivers, and answers calls with 503.
 
-The configuration is reloaded on SIGHUP and when its file changes. An invalid one is refused, and the
-previous one stays in force. The log goes to stderr: text on a terminal, otherwise, or with --json, one
+The configuration is reloaded on SIGHUP and when its file changes. If the new one is invalid, the previous
+one stays in force. The log goes to stderr. It is text on a terminal; otherwise, and with --json, it is one
 JSON object per line. The service keeps running if stdout or stderr is closed.
 
 Exit codes: 0 ended by SIGINT or SIGTERM; 2 the configuration is invalid; 7 a port, a file or the store

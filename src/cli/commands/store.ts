@@ -43,9 +43,9 @@ export const addBackupCommand = command({
 
 This is safe while a process is delivering from the store. The backup is the store as it was when the command
 began. A service started from it sends the deliveries that were pending then, so receivers may get some
-webhooks twice. It still contains users who were deleted later. It does not include archives. For
+webhooks twice. The backup still contains users who were deleted later, and does not include archives. For
 PostgreSQL, use pg_dump.
-To restore it, name it in the configuration: "store": "sqlite:./evroute-2026-11-24.db".
+To restore a backup, name it in the configuration: "store": "sqlite:./evroute-2026-11-24.db".
 
 Exit codes: 0 the backup is on disk; 2 usage or a wrong configuration; 7 the store or the file cannot be used.`,
   run: async (values, { io }, [to]: [string]) => {
@@ -83,7 +83,7 @@ crash or a lost connection, run the command again before you use either store: i
 that everything has moved. At the end, both sides are compared. From then on, the file can only be read. It
 still contains users who are erased later, so remove it when you no longer need it.
 
-Exit codes: 0 moved, now or earlier; 1 the database stored something else; 2 usage; 7 the file or the
+Exit codes: 0 moved, now or earlier; 1 the rows would differ, so nothing moved; 2 usage; 7 the file or the
 database cannot be used; 130 interrupted.`,
   run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
     const to = (await readGiven(given, io, '--to')) ?? given

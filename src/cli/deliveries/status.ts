@@ -15,7 +15,7 @@ export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabl
 export interface Wait {
   /** The fields to add to the delivery's record. */
   readonly fields: { readonly parked?: object; readonly destinationIs?: 'disabled' | 'removed' }
-  /** Set if every endpoint that the delivery may use is down: which ones are, and when the next probe is. */
+  /** Names the endpoints and the time of the next probe if every endpoint that the delivery may use is down. */
   readonly parked?: string
   /** Why the service sends nothing to the destination. */
   readonly held?: string

@@ -84,7 +84,7 @@ async function resultsOf(
   try {
     return { results: await Promise.all(asking), badRows: 0 }
   } finally {
-    // If one is refused, don't wait for the others.
+    // If the receiver refuses one expectation, don't wait for the others.
     end.abort()
   }
 }
@@ -159,7 +159,7 @@ interface CaptureResults {
   readonly badRows: number
 }
 
-/** Checks expectations against the events of a capture whose `seq` is above `after`. Time begins with the first. */
+/** Checks expectations against the events of a capture with a `seq` above `after`. The first one starts the time. */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
   expectations: readonly Expectation[],
@@ -187,7 +187,7 @@ async function captureResults(
   return { results: awaited.results(), badRows }
 }
 
-/** Maximum number of lines about bad rows. The rest are only counted. */
+/** Maximum number of lines about bad rows. Further rows are only counted. */
 const badRowLinesMax = 10
 
 /** Maximum length of a problem. The message of a parser may contain the row. */

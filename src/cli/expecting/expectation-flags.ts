@@ -48,13 +48,13 @@ export interface ReportFile {
 /** The option of commands that can write a report for CI. */
 export const reportOption = option(
   '--report <kind=file>',
-  'write a report, as junit=<file>',
+  'write a test report, as in junit=report.xml',
   reportFlag,
 ).or([])
 
 /** The options of a receiver that exits once its expectations are decided. */
 export const expectationOptions = inGroup('Expectations:', {
-  expect: option('--expect <text>', "exit once decided, such as 'type:track x3..'", repeatable).or(
+  expect: option('--expect <text>', "expect webhooks, then exit: 'type:track x3..'", repeatable).or(
     [],
   ),
   reports: reportOption,

@@ -56,7 +56,7 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
   await writeData(io, textTable(rows, fileColumns, run))
   const all = formatCount(rows.reduce((sum, { source }) => sum + source, 0))
   const are = plan.isMoved ? 'have already moved' : 'would move'
-  note(run, `${all} rows ${are}: ${plainText(stores.from)} to ${plan.place}`)
+  note(run, `${all} rows ${are} from ${plainText(stores.from)} to ${plan.place}`)
   return exitCodes.ok
 }
 

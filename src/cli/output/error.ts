@@ -9,7 +9,7 @@ export function usageError(message: string, hint: string, cause?: unknown): Evro
   return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
 }
 
-/** Makes the error for a file that cannot be written. Appends the reason; the hint is for reasons that are not known. */
+/** Makes the error for a file that cannot be written, and appends the reason. A well-known reason has its own hint. */
 export function cannotWrite(message: string, hint: string, cause: unknown): EvrouteError {
   const [reason, fix] = writeFailures[systemCode(cause) ?? ''] ?? []
   const text = `${message}: ${reason ?? messageOf(cause)}`

@@ -48,7 +48,7 @@ export function progressText(progress: Progress): string {
 interface ProgressView {
   /** False if `--no-color` is given. */
   readonly color: boolean
-  /** Whether to show no line on a terminal. */
+  /** Whether to hide the line on a terminal. */
   readonly quiet: boolean
   /** Repeats a task without keeping the process alive. Returns a function that stops it. */
   readonly repeat?: (intervalMs: number, task: () => void) => EndProgress

@@ -6,7 +6,6 @@ export interface TableColumn<Row> {
   readonly title: string
   /** Returns the text of a cell, which may contain control characters. */
   readonly text: (row: Row) => string
-  /** The style of a cell. */
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean

@@ -126,11 +126,11 @@ function interruption(
   { type }: DeleteCommand,
   { report }: OperationsRun,
 ): ExitCode {
-  const regulations = countOf(stored, 'regulation is', 'regulations are')
+  const regulations = countOf(stored, 'regulation was', 'regulations were')
   const again =
     stored > 0 && effectsOf(type).notifies
       ? '. Running the command again notifies destinations twice about the users in those regulations'
       : ''
-  report.note(`Interrupted: ${regulations} stored, but some users are in none of them${again}`)
+  report.note(`Interrupted: ${regulations} stored, which do not cover all users${again}`)
   return exitCodes.interrupted
 }

@@ -45,9 +45,9 @@ export async function planDeletion(
   if (subjects === 0 && !isRejected) throw noSubjects()
   const plan = { regulationType: command.type, subjects, regulations }
   const notifications = subjects * streams
-  const users = `${countOf(subjects, 'user')}, ${countOf(regulations, 'regulation')}`
-  const counts = `${users}, ${countOf(notifications, 'notification')}`
-  const text = `${command.type} would make ${counts}; nothing was stored\n`
+  const made = `${countOf(regulations, 'regulation')} for ${countOf(subjects, 'user')}`
+  const sent = countOf(notifications, 'notification')
+  const text = `${command.type} would make ${made}, and send ${sent}; nothing was stored\n`
   await writeData(io, json ? recordLine({ kind: 'plan', ...plan, notifications }) : text)
   return gravest([isRejected ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
 }

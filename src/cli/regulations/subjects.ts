@@ -34,7 +34,7 @@ interface SubjectsListener {
   readonly rejected: (row: RejectedRow) => void
 }
 
-/** Reads a whole list of users, so that an unreadable one changes nothing. Returns a batch for each regulation. */
+/** Reads the whole list of users, so that an unreadable list changes nothing. Returns a batch for each regulation. */
 export async function readSubjects(
   source: SubjectsSource,
   io: Io,

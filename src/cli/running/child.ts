@@ -47,7 +47,7 @@ export class Child {
     }
   }
 
-  /** Signals the command and its processes; 0 only checks. Returns whether any exists; once false, always false. */
+  /** Signals the command and its processes; signal 0 only checks. Returns whether any of them still exists. */
   signal(signal: NodeJS.Signals | 0): boolean {
     // Never signal a finished group again, because the system may reuse its id.
     if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)

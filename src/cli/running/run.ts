@@ -138,7 +138,7 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     if (code !== 0) print(endText(code))
     const end = code === 0 ? expected : code
     if (options.hold && end !== exitCodes.ok) {
-      print(`${pageText(environment)}  shows what arrived. Ctrl-C ends it.`)
+      print(`${pageText(environment)}  shows what arrived. Press Ctrl-C to stop.`)
       if (!io.interrupted.aborted) await once(io.interrupted, 'abort')
     }
     return end
@@ -148,13 +148,13 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
   }
 }
 
-/** Makes the failed check for pending deliveries. A later retry would change the counts. */
+/** Returns a failed check if deliveries are pending, because later retries would change the counts. */
 function pendingCases(pending: number, { allowPending }: RunOptions): readonly ReportCase[] {
   if (pending === 0 || allowPending) return []
   const message = `expected none, got ${formatCount(pending)}`
   const detail =
-    'It is being sent, or is waiting for a retry. Pass --clock virtual so that retries take\n' +
-    'no time, wait longer with --timeout, or accept it with --allow-pending.'
+    'They are being sent, or are waiting for a retry. Pass --clock virtual so that retries\n' +
+    'take no time, wait longer with --timeout, or accept them with --allow-pending.'
   return [{ name: 'no delivery is pending', failure: { type: 'pending', message, detail } }]
 }
 
@@ -176,7 +176,7 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
   }
 }
 
-/** Waits until nothing is missing or in progress, and returns the number of deliveries that are not settled then. */
+/** Waits until nothing is missing or in progress, or the time is up. Returns the number of unsettled deliveries. */
 async function pendingAtEnd(run: Omit<Run, 'style'>): Promise<number> {
   const { bed, awaited } = run
   const { interrupted } = run.io

@@ -170,7 +170,7 @@ export interface ScenarioObservation {
   readonly settled: readonly SettledDelivery[]
   /** The requests in order, including attempts that ended when the certificate was refused. */
   readonly requests: readonly RequestRecord[]
-  /** How many requests arrived for each webhook that arrived. */
+  /** For each webhook that arrived, the number of its requests. */
   readonly arrived: readonly number[]
   /** The codes of the warnings in the log. */
   readonly logged: readonly string[]

@@ -180,7 +180,7 @@ function forPerson({ path, graceMs, logLevel }: ServeValues, write: (line: strin
 
 function whatStays(store: string, pending: number | null): string {
   if (pending === null) {
-    return `how many deliveries stay in ${plainText(storeName(store))} is unknown, because it cannot be read`
+    return `the store ${plainText(storeName(store))} cannot be read, so the number of its pending deliveries is unknown`
   }
   return store === 'memory:'
     ? `${countOf(pending, 'delivery is', 'deliveries are')} lost, because the store was in memory`
@@ -213,7 +213,7 @@ function forProgram(
 /** Interval between checks for a changed file, in milliseconds. */
 export const fileLookMs = 1_000
 
-/** Calls `changed` after each change of a file, once the promise has resolved. Returns a function that ends this. */
+/** Calls `changed` after each change of a file from the time the promise resolves. Returns a function that stops it. */
 export async function watchFile(
   path: string,
   changed: () => void,
@@ -238,7 +238,10 @@ export async function watchFile(
   }
 }
 
-/** Returns a text that differs after each change of a file; undefined if unreadable, `seen` for lack of descriptors. */
+/**
+ * Returns a text that differs after each change of a file. Returns undefined if the file is unreadable, and `seen` if
+ * this process has no file descriptor left.
+ */
 async function versionOf(path: string, seen?: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })

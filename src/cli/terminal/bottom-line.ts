@@ -29,7 +29,7 @@ export class BottomLine {
   #timer: Timer | undefined
   #drawnAtMs = -Infinity
   #isDrawn = false
-  /** Whether the text above ends with a line break. The line is not drawn in the middle of another. */
+  /** Whether the text above ends with a line break. Until it does, the bottom line is not drawn. */
   #isAtStart = true
   #isOpen = false
 
@@ -86,7 +86,7 @@ export class BottomLine {
     this.#drawIn(resizeMs)
   }
 
-  /** Scrolls the text up into the history, and begins at the top. */
+  /** Scrolls the text on the screen into the history. New text begins at the top. */
   clear(rows: number): void {
     this.#hide()
     this.#parts.stream.write(`${'\n'.repeat(rows)}\u001b[H\u001b[J`)

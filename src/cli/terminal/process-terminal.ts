@@ -112,12 +112,12 @@ function isInForeground(): boolean {
 /** The process group of this process, and the foreground group of the terminal. */
 type ProcessGroups = readonly [own: number, terminal: number]
 
-/** Whether the first group owns the terminal. Without a foreground group there is no job control. */
+/** Whether this process may use the terminal. True if there is no foreground group, and so no job control. */
 export function ownsTerminal([own, terminal]: ProcessGroups): boolean {
   return terminal <= 0 || own === terminal
 }
 
-/** Parses the groups from `/proc/self/stat` of Linux, in which the name of the program may contain any characters. */
+/** Parses the groups from `/proc/self/stat` of Linux. The name of the program in it may contain `)` and spaces. */
 export function groupsInStat(stat: string): ProcessGroups | undefined {
   const [, , own, , , terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return asGroups([own, terminal])

@@ -91,7 +91,7 @@ describe('delete', () => {
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stderr).toMatch(
-      /Interrupted: .* stored, but some users are in none of them\. Running the command again notifies destinations twice about the users in those regulations/,
+      /Interrupted: .* stored, which do not cover all users\. Running the command again notifies destinations twice about the users in those regulations/,
     )
   })
 
@@ -135,7 +135,8 @@ describe('delete', () => {
       })
     expect(await plan('DELETE_ONLY')).toMatchObject({
       ...{ code: 0, stderr: '' },
-      stdout: 'DELETE_ONLY would make 2 users, 1 regulation, 6 notifications; nothing was stored\n',
+      stdout:
+        'DELETE_ONLY would make 1 regulation for 2 users, and send 6 notifications; nothing was stored\n',
     })
     expect((await plan('DELETE_ONLY', '--source', 'website', '--json')).records).toEqual([
       {

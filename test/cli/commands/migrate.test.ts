@@ -61,7 +61,7 @@ describe('migrate', () => {
     const { code, stdout, stderr } = await migrate(from, to, '--dry-run')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^rows +file\nbodies +6\ndeliveries +6\n/)
-    expect(stderr).toMatch(/^18 rows would move: sqlite:.* to the PostgreSQL database/)
+    expect(stderr).toMatch(/^18 rows would move from sqlite:.* to the PostgreSQL database/)
     const finished = await migrate(from, to, '--dry-run', '--json')
     expect(finished.records).toMatchObject([
       { outcome: 'planned', moved: false, kinds: { deliveries: 6 } },

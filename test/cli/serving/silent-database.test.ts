@@ -62,6 +62,6 @@ test('serve, stopped while its database is silent, does not wait for it, and rep
     }),
   )
   expect(text.stderr).toMatch(
-    /\nEnded: how many deliveries stay in postgres:.* is unknown, because it cannot be read\n/,
+    /\nEnded: the store postgres:.* cannot be read, so the number of its pending deliveries is unknown\n/,
   )
 })

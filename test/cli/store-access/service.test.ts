@@ -56,7 +56,7 @@ describe('a running service', () => {
       { key: 'first_time_shopper', members: 3, memberList: [{}, {}, {}] },
     ])
     const removed = await run(['audience', 'remove', 'first_time_shopper', ...api])
-    expect(removed).toMatchObject({ code: 0, stdout: 'first_time_shopper: 3 left, removed\n' })
+    expect(removed).toMatchObject({ code: 0, stdout: 'first_time_shopper: 3 members removed\n' })
     expect(await run(['audience', 'remove', 'first_time_shopper', ...api])).toMatchObject({
       code: 2,
     })
@@ -90,7 +90,8 @@ describe('a running service', () => {
     const argv = ['delete', '--user-id', 'u_secret', '--regulation', 'DELETE_ONLY', ...api]
     expect(await run([...argv, '--dry-run'])).toMatchObject({
       code: 0,
-      stdout: 'DELETE_ONLY would make 1 user, 1 regulation, 1 notification; nothing was stored\n',
+      stdout:
+        'DELETE_ONLY would make 1 regulation for 1 user, and send 1 notification; nothing was stored\n',
     })
     const made = await run(argv)
     expect(made.code).toBe(0)
