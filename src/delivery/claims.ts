@@ -115,7 +115,7 @@ export class Claims {
     )
   }
 
-  /** When {@link Claims.claim} last looked; now if the clock was set back. */
+  /** When {@link claim} last looked for due deliveries; the current time if the clock was set back since then. */
   get #lastLookMs(): number {
     return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
   }
@@ -124,7 +124,7 @@ export class Claims {
   #startMs(queue: DestinationQueue, lane: Lane, nowMs: number): number | undefined {
     const dueAtMs = this.#options.times.dueAtMs(queue.destination.id, lane)
     if (dueAtMs === undefined) return undefined
-    // Only retries wait for their due time: any other is in the future only if the clock was set back.
+    // Only retries wait for their due time. In other lanes, it is in the future only if the clock was set back.
     return Math.max(lane === 'retry' ? dueAtMs : 0, queue.parkedUntilMs(nowMs, lane) ?? 0)
   }
 

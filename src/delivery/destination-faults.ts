@@ -20,7 +20,7 @@ export interface EndpointFault {
 
 /** How often to check whether faults are over. */
 const lookMs = 30_000
-/** Time without a failure after which a backlog is no longer full, or an accepting endpoint has no fault. */
+/** Time without a failure after which a full backlog, or a fault of an endpoint that accepts webhooks, is over. */
 const quietMs = 60_000
 /** The same for an endpoint that has accepted no webhook since the failure, perhaps because none was sent. */
 const silentMs = 5 * 60_000

@@ -20,7 +20,7 @@ export interface ReservedRoom extends Room {
 /** An add in progress, without its events. */
 export interface Addition {
   readonly sourceId: string
-  /** The positions of the events with a delivery to each destination. */
+  /** For each destination, the positions of the events to deliver to it. */
   readonly positions: ReadonlyMap<string, readonly number[]>
   readonly handOver: readonly ReservedRoom[]
   /** When the leases of the deliveries that are handed over begin. */
@@ -54,8 +54,8 @@ export class HandOvers {
   }
 
   /**
-   * Returns room at each destination to which no deliveries wait in the store. If some wait, there is room only if the
-   * destination has several sources, and this one has less than an equal share of the backlog.
+   * Returns room at each destination to which no deliveries wait in the store. If some wait, there is room only for
+   * deliveries from one of several sources that has less than an equal share of the backlog.
    */
   #roomFor(positions: Addition['positions'], sourceId: string): readonly ReservedRoom[] {
     const { clock, queues, times, prefetch } = this.#options

@@ -53,7 +53,7 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
     return { kind: 'delivered', delivery, attempts }
   }
   const counted = results.filter(({ interrupted }) => !interrupted)
-  // A round whose requests were all interrupted here doesn't count: it must not begin or use up the window.
+  // A round doesn't count if this process interrupted all its requests: it must not begin or use up the window.
   if (counted.length === 0) return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
   // Names each error once, as in `timeout, status_503`.
   const reason = [...new Set(counted.map(({ error }) => error))].join(', ')

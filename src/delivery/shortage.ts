@@ -33,7 +33,6 @@ export class Shortage {
     return this.#requestsMax
   }
 
-  /** Whether a destination is paused, so that it may not start requests. */
   isPaused(destination: object): boolean {
     return this.#paused.has(destination)
   }

@@ -56,7 +56,6 @@ export interface DeliveryProgress {
 export interface Lease extends DeliveryKey {
   /** Distinguishes this lease from all others of the delivery. Only engines read it. */
   readonly lease: number
-  /** Why the delivery is due. */
   readonly lane: Lane
 }
 
@@ -66,7 +65,6 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
   readonly acceptedAtMs: number
   readonly messageId: string
   readonly type: EventType
-  /** The exact text to send. */
   readonly body: string
   /** The trace context of the request that brought the event, if it had one. */
   readonly traceparent?: string | undefined
@@ -93,7 +91,6 @@ export type LeaseEnd = {
     }
   | {
       readonly kind: 'failed' | 'expired'
-      /** Rounds so far, in all retry windows together. */
       readonly attempts: number
       readonly reason: string
     }
@@ -149,13 +146,14 @@ export interface AddRequest {
 }
 
 /** A delivery that was leased as it was added. The caller of `add` knows its other fields. */
-export interface NewLease extends Pick<Lease, 'id' | 'destinationId' | 'lease'> {
+export interface NewLease extends Pick<
+  LeasedDelivery,
+  'id' | 'destinationId' | 'lease' | 'leasedUntilMs'
+> {
   /** The index of its event in the batch. */
   readonly eventIndex: number
   /** Its index among the deliveries of the event. */
   readonly deliveryIndex: number
-  /** See {@link LeasedDelivery}. */
-  readonly leasedUntilMs?: number | undefined
 }
 
 /** The outcome of adding a batch. */
