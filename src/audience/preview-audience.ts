@@ -7,7 +7,7 @@ import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audienc
 interface PreviewOptions extends Omit<SyncOptions, 'store'> {
   /** The store with the audience, which is only read. */
   readonly store: AudienceReader
-  /** An empty store to write to instead, after the members were copied into it. */
+  /** An empty store. The dry run copies the members into it, and then writes there. */
   readonly scratch: AudienceStore
 }
 

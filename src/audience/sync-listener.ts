@@ -33,12 +33,10 @@ export interface RejectedRow {
 
 /** Receives reports from a sync, a removal or a dry run. */
 export interface SyncListener {
-  /** Called with each row that cannot be used. */
   rejected(row: RejectedRow): void
   /** Called with changes once they are stored. */
   changed(changes: readonly MembershipChange[]): void
   /** Called with the number of stored members that a dry run has read so far. */
   comparing?(members: number): void
-  /** Called with the counts so far. */
   progress(counts: SyncCounts): void
 }

@@ -9,7 +9,7 @@ export interface EraseArchivesRequest {
   readonly userIds: readonly string[]
   /** Erase events that were accepted up to this time, in milliseconds since 1970. */
   readonly untilMs: number
-  /** Cancels the erasure. The call rejects, and {@link ArchiveErasures} tries again later. */
+  /** Cancels the erasure: the call rejects, and the regulation is resumed at the next start. */
   readonly signal: AbortSignal
 }
 

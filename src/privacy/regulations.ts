@@ -45,7 +45,7 @@ export type CreateRegulationOutcome =
 
 /** How often to retry regulations that wait for deliveries or the store. */
 const lookEveryMs = 1_000
-/** Maximum number of rows per step: few, so that deliveries hardly wait. */
+/** Maximum number of rows per step, small enough that deliveries are hardly delayed. */
 const rowsAtOnceMax = 1_000
 /** Maximum number of regulations that share a rewrite of the store's files. */
 const regulationsPerRewriteMax = 100
@@ -112,7 +112,7 @@ export class Regulations implements RegulationReader {
     this.#take(ids)
   }
 
-  /** Stores a regulation with its notifications, and starts to carry it out. Throws SettingError for invalid users. */
+  /** Stores a regulation with its notifications, and starts to carry it out. Throws like {@link planRegulation}. */
   async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
     const { configuration, wake, runtime } = this.#options
     const { clock, newId } = runtime
@@ -241,7 +241,7 @@ export class Regulations implements RegulationReader {
 
   #rest(): void {
     if (this.#isClosed) return
-    // A regulation has arrived meanwhile.
+    // Carry out regulations that have arrived meanwhile.
     if (this.#hasWork && !this.#isStoreOut) {
       this.#begin()
       return

@@ -4,7 +4,7 @@ export interface Timer {
   cancel(): void
 }
 
-/** The only source of time. */
+/** Tells the time and schedules tasks. */
 export interface Clock {
   /** Whole milliseconds since 1970. */
   nowMs(): number

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 
 /**
- * Returns the file `name`, a thread's program, beside the calling module, and with the same extension. `isThere` is
+ * Returns the program of a thread: the file `name` beside the calling module, with the same extension. `isThere` is
  * false if a bundler left the file out, because nothing imports it.
  *
  * @param caller - the `import.meta.url` of the calling module
@@ -18,7 +18,7 @@ export function workerProgram(
   return { url, isThere: existsSync(url) }
 }
 
-/** Starts a thread with this process's Node options, without those that need a program on the command line. */
+/** Starts a thread with this process's Node options, except `--input-type`, which Node refuses for a file. */
 export function startWorker(program: URL): Worker {
   // Load this only here, because an import would take 1.5 ms in commands that start no thread.
   const threads = process.getBuiltinModule('node:worker_threads')
