@@ -94,7 +94,7 @@ export function forget(id: number, text: string): Promise<boolean> {
 
 /** Copies the match condition for a value of a payload, and offers to filter by it. */
 export async function copyCondition(keys: readonly string[], value: unknown): Promise<void> {
-  // A long text is not in the condition, which only asks whether the key is there.
+  // For a long text, the condition only asks whether the key is there.
   const isLong = typeof value === 'string' && value.length > 1_000
   const query = { keys: JSON.stringify(keys), value: isLong ? '{}' : JSON.stringify(value) }
   const condition = await tried(() => read('condition', query))

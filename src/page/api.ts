@@ -26,11 +26,13 @@ export interface StreamListener {
   readonly missed: (count: number) => void
   /** Called with new requests that match, oldest first. `lastSeq` is the newest number, even if it does not match. */
   readonly arrived: (rows: readonly ListRow[], lastSeq: number) => void
-  /** Called with the reason if the receiver refuses to send its requests. */
+  /**
+   * Called when the connection is open or lost. `refusal` is the reason if the receiver refuses to send its requests.
+   */
   readonly connection: (state: 'open' | 'lost', refusal?: string) => void
 }
 
-/** A request in a burst, still without its summary. The page reads it when the row is on the screen. */
+/** A request in a burst, without its summary. The page reads the summary when the row is on the screen. */
 export interface UnreadRow {
   readonly seq: number
   readonly failed: boolean
@@ -64,7 +66,7 @@ export interface RequestEdit {
   readonly body: string
 }
 
-/** A request to send. The receiver signs a `body`, and signs `rawBase64` only if it is told to. */
+/** A request to send. The receiver signs a `body`, and signs `rawBase64` only if `sign` is true. */
 export type NewRequest =
   RequestEdit | (Omit<RequestEdit, 'body'> & { readonly rawBase64: string; readonly sign: boolean })
 
@@ -81,7 +83,7 @@ export interface Capture {
 /** Pause before the page connects again. The browser itself gives up after an error answer, such as from a proxy. */
 const reconnectMs = 3_000
 
-/** Returns why the receiver refuses a stream, which an EventSource does not tell; undefined if it does not refuse it. */
+/** Returns why the receiver refuses a stream; undefined if it doesn't. An EventSource doesn't say why. */
 async function refusalOf(url: string): Promise<string | undefined> {
   const asking = new AbortController()
   try {
@@ -140,7 +142,7 @@ export interface Reads {
     readonly summaries: readonly EventSummary[]
     readonly keptFrom: number
   }
-  /** The condition that selects requests with a value. */
+  /** The match condition for one value of a payload. */
   readonly condition: { readonly text: string }
   /** An expectation that a request would meet. */
   readonly expectation: { readonly text: string }

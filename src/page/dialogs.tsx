@@ -55,7 +55,6 @@ function KeysDialog(): JSX.Element {
   )
 }
 
-/** Shows handlers that verify signatures correctly. */
 function HandlersDialog(): JSX.Element {
   const reading = useRead(() => read('snippets'), [])
   return (

@@ -3,9 +3,9 @@ import type { ListRow } from './api.ts'
 
 /** Maximum requests in the list. The oldest are dropped. */
 const rowsMax = 100_000
-/** Number of excess rows that the list drops together, because each splice moves all others. */
+/** Excess rows are dropped this many at a time, because each splice moves all other rows. */
 const rowsSlack = 5_000
-/** The minimum size of a batch in a burst. Nobody can read that fast. */
+/** A batch of this many rows is a burst. Nobody can read that fast. */
 const burstMin = 100
 /** Drawing interval in a burst. An interval of 300 ms took three times as much CPU time from the receiver. */
 const burstIntervalMs = 1_000
@@ -81,7 +81,10 @@ export class EventList {
     this.#changed()
   }
 
-  /** Removes the requests before `keptFrom` that have no summary: the receiver dropped them before it was read. */
+  /**
+   * Removes the rows before `keptFrom` that have no summary. The receiver dropped these requests before their summaries
+   * were read.
+   */
   forget(keptFrom: number): void {
     const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
     const removed = this.#rows.filter((row) => !isKept(row))
@@ -118,7 +121,7 @@ export class EventList {
     this.#changed()
   }
 
-  /** The number of waiting rows that the pause does not keep out of the list. */
+  /** The number of waiting rows that may be drawn: a pause keeps later ones out of the list. */
   get #drawable(): number {
     return indexOf(this.#waiting, this.#pausedAt + 1)
   }

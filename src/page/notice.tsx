@@ -39,7 +39,6 @@ export async function tried<Result>(work: () => Promise<Result>): Promise<Result
   }
 }
 
-/** Shows the latest notice. */
 export function ShownNotice(): JSX.Element {
   const { value } = notice
   const layer = useRef<HTMLDivElement>(null)

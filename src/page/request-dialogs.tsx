@@ -9,11 +9,10 @@ import { Shown } from './shown.tsx'
 import { bytesOf, textOf } from './text.ts'
 import { useRead } from './use-read.ts'
 
-/** A form for editing a request before it is sent again. */
 export function EditDialog({ record }: { readonly record: EventRecord }): JSX.Element {
   const body = textOf(bytesOf(record))
   const shown = formatted(body ?? '')
-  // Without a change, send the same bytes, because they can explain a wrong signature.
+  // If the body is unchanged, send its original bytes, because they may be why its signature is wrong.
   const sent = (edit: RequestEdit): RequestEdit =>
     edit.body === shown ? { ...edit, body: body ?? '' } : edit
   return (

@@ -45,7 +45,7 @@ class Session {
   readonly capture = signal<ShownCapture | undefined>(undefined)
   /** Increases with each action on the receiver, so that components read its state again. */
   readonly version = signal(0)
-  /** Whether the selection moves by a key. */
+  /** True while a key moves the selection. Such a step replaces the entry in the history of the browser. */
   isStep = false
   /** Requests up to this number are not shown. */
   #clearedSeq = 0
@@ -61,7 +61,7 @@ class Session {
     return this.capture.value?.read ?? this.#lastSeq.value - without
   }
 
-  /** Follows the requests that match the filter. The list stays until the receiver sends the new one. */
+  /** Follows the requests that match the filter. The old list stays until the receiver sends the new one. */
   follow(): void {
     this.#endFollowing()
     this.#endFollowing = api.follow(this.filter.value, {
@@ -180,7 +180,10 @@ class Session {
     else if (seq !== this.selected.value) this.compared.value = seq
   }
 
-  /** Selects a request. Reads it unless it is shown, because the receiver may have dropped it meanwhile. */
+  /**
+   * Selects a request and reads it. Doesn't read a request again that is shown, because the receiver may have dropped
+   * it.
+   */
   async select(seq: number): Promise<void> {
     if (seq === this.selected.value && this.detail.value.kind === 'shown') return
     this.compared.value = undefined
@@ -283,7 +286,7 @@ class Session {
     if (state === 'open' || refusal !== undefined) this.refusal.value = refusal
     if (state !== 'open') return
     closeNotice('no connection')
-    // The check of a filter may have failed meanwhile.
+    // Without the connection, the check of a filter may have failed.
     if (this.isFilterUnfinished.value) void this.#applyFilter()
   }
 
@@ -295,5 +298,4 @@ class Session {
   }
 }
 
-/** The state of this page. */
 export const session = new Session()

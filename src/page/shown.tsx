@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { durationText, visibleText } from './text.ts'
 import { useTick, type Reading } from './use-read.ts'
 
-/** How often ages are written anew. */
+/** How often ages such as "5 min ago" are updated. */
 const agesMs = 5_000
 
 /** Shows the value of a read once it has arrived. Shows an error above the last value. */

@@ -4,8 +4,9 @@ import { session } from './session.ts'
 const hiddenStreamsMax = 3
 
 /**
- * Ends the stream of a hidden tab once others have used the receiver after it. Otherwise, seven tabs would need all
- * connections of the browser, and none could load anything. The tab follows the receiver again when it is shown.
+ * Ends the stream of a hidden tab once more than {@link hiddenStreamsMax} tabs were opened or shown after it.
+ * Otherwise, seven tabs would need all connections of the browser, and none could load anything. The tab follows the
+ * receiver again when it is shown.
  */
 export function shareConnections(): void {
   const tabs = new BroadcastChannel('evroute')

@@ -5,9 +5,9 @@ import { counted, countText, visibleText } from './text.ts'
 
 /** The number of levels that are open initially. */
 const openLevels = 3
-/** About as many members are shown initially, because a body of 1 MB can have 100,000. */
+/** About this many members are shown initially in the whole tree, because a body of 1 MB can have 100,000. */
 const shownAtOnce = 1_000
-/** The number of members that are shown initially. A button adds ten times as many. */
+/** Maximum members of an object or a list to show initially. A button adds ten times as many. */
 const membersAtOnce = 100
 const charactersAtOnce = 1_000
 

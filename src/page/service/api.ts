@@ -24,7 +24,7 @@ export type DeliveryAction = 'retry' | 'discard'
 
 /** The number of rows on a page of a list. */
 const pageRows = 50
-/** The number of deliveries that `count` reads with one request. */
+/** The number of deliveries that {@link countDeliveries} reads with one request. */
 const countedRows = 500
 /** Maximum deliveries to count. For more, the page says "at least". */
 export const countedMax = 5_000
@@ -62,7 +62,6 @@ function readPage<List>(
   return valueOf<List>(sendRequest(`${path}?${queryOf({ limit: pageRows, ...parameters })}`))
 }
 
-/** Reads a page of the members of an audience. */
 export function readMembers(key: string, after?: string): Promise<AudienceMembersRecord> {
   return readPage(`v1/audiences/${encodeURIComponent(key)}`, { after })
 }
@@ -82,7 +81,6 @@ export function readStory(id: string): Promise<StoryRecord> {
   return valueOf(sendRequest(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`))
 }
 
-/** Enables or disables a destination. */
 export function setEnabled(id: string, enabled: boolean): Promise<unknown> {
   return act(`v1/destinations/${encodeURIComponent(id)}/${enabled ? 'enable' : 'disable'}`)
 }

@@ -94,7 +94,6 @@ function View(): JSX.Element {
   return <Plain />
 }
 
-/** Asks a person to confirm an action. */
 function ConfirmDialog(): JSX.Element | null {
   const { value: proposal } = session.proposal
   if (proposal === undefined) return null

@@ -212,7 +212,6 @@ class ServiceSession {
   }
 }
 
-/** The state of this page. */
 export const session = new ServiceSession()
 
 /** Changes the fragment of the URL. Resolves after the notice of the previous view was closed. */

@@ -2,7 +2,6 @@ import type { JSX } from 'preact'
 import { Field, filledFields } from '../field.tsx'
 import { session } from './service-session.ts'
 
-/** Asks for the admin token. */
 export function SignIn(): JSX.Element {
   const isRefused = new URLSearchParams(location.search).get('link') === 'refused'
   const submit = (event: SubmitEvent): void => {

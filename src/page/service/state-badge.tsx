@@ -17,7 +17,7 @@ export function StateBadge({ state }: { readonly state: LoggedState }): JSX.Elem
   return <span class={`badge ${looks[state]}`}>{texts[state]}</span>
 }
 
-/** Returns the style class for a count of deliveries: `lost` for failed or expired ones, unless there are none. */
+/** Returns the style class for a count of deliveries: `lost` if any failed or expired, otherwise none. */
 export function countLook(state: keyof typeof looks, count: number): string {
   return looks[state] === 'bad' && count > 0 ? 'lost' : ''
 }
