@@ -80,7 +80,7 @@ export class ErasureTraces {
     const free = freeBytes(path)
     if (free >= needed) return undefined
     return this.#heldUp(
-      `the rewrite needs ${inMegabytes(needed)} more, but only ${inMegabytes(free)} are free`,
+      `the rewrite needs ${inMegabytes(needed)} of free space, but only ${inMegabytes(free)} are free`,
     )
   }
 

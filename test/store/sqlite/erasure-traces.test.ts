@@ -48,7 +48,7 @@ describe('traces of erased data', () => {
     expect(traces.rewrite()).toEqual({
       kind: 'held_up',
       reason: expect.stringMatching(
-        `^Cannot rewrite ${path}: .* 1 MB more, but only 1 MB are free`,
+        `^Cannot rewrite ${path}: .* 1 MB of free space, but only 1 MB are free`,
       ) as string,
       hint: expect.stringContaining('Free up space') as string,
     })
