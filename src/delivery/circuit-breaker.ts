@@ -19,10 +19,7 @@ export interface BreakerPolicy {
   readonly earlyProbeEveryMs: number
 }
 
-/**
- * Opens after 10 failures in a row, or if 70 % of at least 10 requests in 30 s fail. Stays open for 30 s,
- * doubled up to 5 min. Manual retries may probe every 10 s.
- */
+/** The policy of every endpoint. `queuePolicies` shortens the times if the retry window is short. */
 export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
   consecutiveFailures: 10,
   failureRate: 0.7,
@@ -70,7 +67,7 @@ export interface SharedBreaker {
   readonly openMs: number
   /** How much longer than `openMs` this process waits, so that others can probe first. */
   readonly graceMs: number
-  /** The rank of the sending process. If two find the endpoint down together, news from the lower rank counts. */
+  /** The rank of the sending process. If two processes find the endpoint down together, the lower rank counts. */
   readonly rank: number
 }
 
@@ -78,7 +75,7 @@ interface OpenPhase {
   readonly kind: 'open'
   readonly probeAtMs: number
   /** When the first process may probe the endpoint. This process may have to wait longer. */
-  readonly roundAtMs: number
+  readonly firstProbeAtMs: number
   /** The rank of the process that found the endpoint down; Infinity if this one did and hasn't told others yet. */
   readonly rank: number
   /** Maximum wait for a probe, even if the clock is set back. */
@@ -90,7 +87,7 @@ interface OpenPhase {
 type Phase =
   | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  /** `early` is the phase to restore if an early probe fails, with the same due time for the regular probe. */
+  /** If an early probe fails, the breaker returns to the phase `early`, so that the regular probe stays due. */
   | { readonly kind: 'half-open'; readonly early: OpenPhase | undefined }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
@@ -99,14 +96,13 @@ type Phase =
  * at a time while it is down, and gradually more while it recovers.
  *
  * A breaker reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
- * breaker waits at most its full time again, and the requests in the window move back with the clock, so that the
- * newest has just ended.
+ * breaker waits at most its full time again.
  *
  * Requests that started before the breaker opened count against the concurrency until they end, but their outcomes
  * are ignored.
  *
  * Manual retries may probe an open breaker early: one at a time, and at intervals, so that many retries can't
- * bypass the breaker. If the probe fails, the breaker stays open no longer than it would have anyway.
+ * bypass the breaker. If such a probe fails, the breaker stays open for as long as it would have without it.
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy
@@ -157,17 +153,17 @@ export class CircuitBreaker {
     const phase = this.#phase
     if (openMs === 0) return phase.kind === 'open' ? this.#succeeded(nowMs) : undefined
     if (phase.kind === 'half-open') return undefined
-    const roundAtMs = nowMs + openMs
+    const firstProbeAtMs = nowMs + openMs
     if (phase.kind === 'open') {
-      const isSameRound = roundAtMs - phase.roundAtMs < openMs / 2
-      if (isSameRound && rank > phase.rank) return undefined
+      const isSameOutage = firstProbeAtMs - phase.firstProbeAtMs < openMs / 2
+      if (isSameOutage && rank > phase.rank) return undefined
     } else if (phase.tally.endedWell(nowMs)) {
       phase.tally.doubt()
       return undefined
     }
     this.#nextOpenMs = Math.min(Math.max(this.#nextOpenMs, 2 * openMs), this.#policy.openMsMax)
     const kind = phase.kind === 'closed' ? 'opened' : 'reopened'
-    return this.#stayOpen(kind, { nowMs, waitMs: openMs + graceMs, roundAtMs, rank })
+    return this.#stayOpen(kind, { nowMs, waitMs: openMs + graceMs, firstProbeAtMs, rank })
   }
 
   /** Returns how many more requests for deliveries in this lane may start now. */
@@ -200,13 +196,13 @@ export class CircuitBreaker {
       case 'failure':
         return this.#failed(nowMs)
       case 'throttled':
-        // A 429 shows that the endpoint is up, which ends an outage. `Pace` handles the rest.
+        // A 429 shows that the endpoint is up, which ends an outage. `Pace` lowers the rate.
         return this.#phase.kind === 'half-open' ? this.#succeeded(nowMs) : undefined
       case 'neutral':
         if (this.#phase.kind === 'half-open') {
           // The probe showed nothing, so the next one may start at once.
           const dueNow = { probeAtMs: nowMs, waitMs: 0, earlyProbeAtMs: nowMs }
-          const unshared = { roundAtMs: nowMs, rank: Infinity }
+          const unshared = { firstProbeAtMs: nowMs, rank: Infinity }
           this.#phase = this.#phase.early ?? { kind: 'open', ...dueNow, ...unshared }
         }
         return undefined
@@ -280,18 +276,18 @@ export class CircuitBreaker {
   #open(kind: 'opened' | 'reopened', nowMs: number): BreakerChange {
     const waitMs = this.#nextOpenMs
     this.#nextOpenMs = Math.min(2 * waitMs, this.#policy.openMsMax)
-    return this.#stayOpen(kind, { nowMs, waitMs, roundAtMs: nowMs + waitMs, rank: Infinity })
+    return this.#stayOpen(kind, { nowMs, waitMs, firstProbeAtMs: nowMs + waitMs, rank: Infinity })
   }
 
   #stayOpen(
     kind: 'opened' | 'reopened',
-    { nowMs, ...round }: Pick<OpenPhase, 'waitMs' | 'roundAtMs' | 'rank'> & { nowMs: number },
+    { nowMs, ...outage }: Pick<OpenPhase, 'waitMs' | 'firstProbeAtMs' | 'rank'> & { nowMs: number },
   ): BreakerChange {
-    const probeAtMs = nowMs + round.waitMs
-    this.#phase = { kind: 'open', probeAtMs, earlyProbeAtMs: nowMs, ...round }
+    const probeAtMs = nowMs + outage.waitMs
+    this.#phase = { kind: 'open', probeAtMs, earlyProbeAtMs: nowMs, ...outage }
     for (const ticket of this.#current) this.#earlier.add(ticket)
     this.#current = new Set()
-    return { kind, openMs: round.waitMs, probeAtMs }
+    return { kind, openMs: outage.waitMs, probeAtMs }
   }
 
   /** Sets how many requests may be in flight; at the full concurrency, closes the breaker. */

@@ -30,8 +30,8 @@ export type Start =
   | { readonly kind: 'settled'; readonly settlement: Settlement }
 
 /**
- * The ready deliveries of one destination, which are leased but have not started, by lane, and the gates to its
- * endpoints. Decides which delivery starts next; the caller starts it.
+ * Keeps the ready deliveries of one destination by lane, and the gates to its endpoints. Ready deliveries are leased,
+ * but have not started. Decides which one starts next; the caller starts it.
  */
 export class DestinationQueue {
   #destination: Destination
@@ -41,7 +41,7 @@ export class DestinationQueue {
   /** Deliveries in the lane `first` that went ahead of deliveries waiting in the store. */
   readonly #ahead = new Set<LeasedDelivery>()
   readonly #reserved: Record<Line, number> = { first: 0, manual: 0, retry: 0, ahead: 0 }
-  /** For each lane, how many times in a row another one went first although this one had a ready delivery. */
+  /** How many times in a row a lane had a ready delivery, but another lane went first. */
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** When the queue noticed that its concurrency is 0. */
   #withoutShareSinceMs: number | undefined
@@ -65,7 +65,7 @@ export class DestinationQueue {
 
   /**
    * Applies new settings for the same destination, and keeps the ready deliveries. An endpoint keeps its gate if only
-   * the concurrency or the rate changes; any other gets a new one, with a closed breaker.
+   * the concurrency or the rate changes. Otherwise it gets a new one, with a closed breaker.
    *
    * @returns the endpoints that were down and got a new gate
    */
@@ -91,7 +91,7 @@ export class DestinationQueue {
     })
   }
 
-  /** Finds a gate by its endpoint's hidden URL. */
+  /** Finds a gate by its endpoint's URL, which `hiddenEndpoint` has shortened. */
   gateOf(endpoint: string): EndpointGate | undefined {
     return this.#gates.find((gate) => hiddenEndpoint(gate.endpoint.url) === endpoint)
   }
@@ -134,8 +134,8 @@ export class DestinationQueue {
 
   /**
    * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits for the
-   * store, or `readyMin` if that is more. Never more than the pace lets start in a second, and only one, as a probe,
-   * while all endpoints are out.
+   * store, or `readyMin` if that is more. Never more than the pace lets start in a second, and only one while every
+   * endpoint gets at most a probe.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
@@ -173,8 +173,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Removes and returns the ready deliveries that exceed the current room. Before their turn comes here, other
-   * processes could send them, or their leases could expire.
+   * Removes and returns the ready deliveries that exceed the current room. Otherwise their leases could expire before
+   * their turn comes, while other processes could send them.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     return this.#letGo((lane) => {
@@ -250,8 +250,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Whether a delivery that can start at `startAtMs` is not worth waiting for: that is more than a retry window away,
-   * or the endpoints have been down, or the concurrency 0, for a whole window.
+   * Whether a delivery that can start at `startAtMs` is not worth waiting for. Either that time is more than a retry
+   * window away, or for a whole window the endpoints have been down or the concurrency has been 0.
    */
   isUndeliverable(startAtMs: number, nowMs: number): boolean {
     if (this.#policies.concurrency === 0) this.#withoutShareSinceMs ??= nowMs
@@ -343,7 +343,7 @@ export class DestinationQueue {
     if (ready.length > 0) return { kind: 'round', delivery, gates: ready }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
-    // All endpoints left for this delivery are blocked, so it makes room for deliveries to the others.
+    // All endpoints left for this delivery are blocked. Make room for deliveries that can go to other endpoints.
     return { kind: 'settled', settlement: { kind: 'returned', delivery, dueAtMs: probeAtMs } }
   }
 

@@ -194,9 +194,9 @@ export class Dispatcher {
   }
 
   /**
-   * Resolves once the dispatcher has stopped, or no delivery to the destinations is pending or in flight, including
-   * those that it may not send now. With `keepsParked`, doesn't wait for deliveries that have been blocked for a whole
-   * retry window, or cannot start within the next one.
+   * Resolves once the dispatcher has stopped, or no delivery to its destinations is pending or in flight. Also waits
+   * for deliveries that it may not send now. With `keepsParked`, doesn't wait for deliveries that have been blocked for
+   * a whole retry window, or cannot start within the next one.
    *
    * @throws the error that made the store unusable
    */
@@ -238,7 +238,7 @@ export class Dispatcher {
     this.#stopped = true
     this.#rounds.stop()
     this.#timer?.cancel()
-    // Without a listener, the event would be thrown.
+    // An EventEmitter throws an `error` event that has no listener.
     if (this.#isAwaited) this.#ends.emit('error', error)
   }
 
@@ -278,7 +278,7 @@ export class Dispatcher {
     const nowMs = this.#runtime.clock.nowMs()
     for (const { destinationId, deliveriesMax, queue, line } of handOver) {
       queue.take(line, handedOver.get(destinationId) ?? [], deliveriesMax)
-      // After a stop, or without the destination, no one else empties the queue any more.
+      // If the dispatcher has stopped or the destination was removed, nothing else empties the queue.
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
       if (isGone) this.#outbox.giveBack(queue.giveBack())
     }
@@ -302,7 +302,7 @@ export class Dispatcher {
       // Let all requests that end in this turn of the event loop share one pass.
       await nextTurn()
       this.#woken = false
-      // Read the clock once for both steps: they would miss a slot that becomes free between two readings.
+      // Read the clock only once: with two readings, both steps could miss a slot that becomes free in between.
       const nowMs = this.#runtime.clock.nowMs()
       this.#rounds.startAll(nowMs)
       this.#giveBackIdle(nowMs)
@@ -359,21 +359,20 @@ export class Dispatcher {
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackStale())
   }
 
-  /** Sets the alarm for the next delivery that can start. Ends `idle()` if there is none. */
+  /** Sets the timer for the next delivery that can start. Ends `idle()` if there is none. */
   #plan(): void {
     this.#timer?.cancel()
     // Work in progress plans again when it ends. Postponed claims wait until a request ends.
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
     if (this.#run !== undefined || this.#claims.isPostponed) return
     const { clock } = this.#runtime
-    const alarmAtMs = Math.min(this.#claims.startsAtMs, this.#queries.nextAtMs ?? Infinity)
-    if (alarmAtMs < Infinity) {
-      this.#timer = clock.schedule(alarmAtMs - clock.nowMs(), () => this.#goOn())
+    const wakesAtMs = Math.min(this.#claims.startsAtMs, this.#queries.nextAtMs ?? Infinity)
+    if (wakesAtMs < Infinity) {
+      this.#timer = clock.schedule(wakesAtMs - clock.nowMs(), () => this.#goOn())
     }
     if (this.#isAwaited && this.#isIdle()) this.#ends.emit('idle')
   }
 
-  /** Whether a caller of `idle()` waits. */
   get #isAwaited(): boolean {
     return this.#ends.listenerCount('idle') > 0
   }

@@ -56,7 +56,6 @@ export class EndpointGate {
     this.pace.limit = perSecondMax
   }
 
-  /** Returns whether a delivery from this lane may be sent to the endpoint now. */
   access(nowMs: number, lane: Lane): Access {
     const isFree = this.pace.freeAtMs(nowMs) <= nowMs
     if (isFree && this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
@@ -82,8 +81,8 @@ export class EndpointGate {
   }
 
   /**
-   * When the endpoint went down, in milliseconds since 1970: with the failure that opened its breaker, until that
-   * closes, or with a 429, until the next admitted request. Undefined while it is up.
+   * When the endpoint went down, in milliseconds since 1970; undefined while it is up. It goes down when its breaker
+   * opens or it answers 429. It is up again once a request succeeds and the breaker is closed.
    */
   get downSinceMs(): number | undefined {
     return this.#downSinceMs
