@@ -52,14 +52,14 @@ export class CommandOption<Value> {
     return this
   }
 
-  /** Refuses the option together with others, which are named in camel case. */
+  /** Refuses the option if one of these is also given. Their names are in camel case. */
   conflicts(conflicts: readonly string[]): this {
     this.option.conflicts([...conflicts])
     return this
   }
 }
 
-/** Makes an option with a value. `parse` gets its text, and the value so far of a repeated option. */
+/** Makes an option with a value. `parse` gets the text and, if the option is repeated, the value so far. */
 export function option<Value>(
   flags: string,
   text: string,
@@ -78,7 +78,7 @@ export function option<Value>(
   return new CommandOption(parse === undefined ? made : made.argParser(parse), undefined)
 }
 
-/** Makes an option without a value. It is false unless given; one such as `--no-color` is true unless given. */
+/** Makes an option without a value: false unless it is given. An option such as `--no-color` is true unless given. */
 export function flag(flags: string, text: string): CommandOption<boolean> {
   return new CommandOption(new Option(flags, text), flags.startsWith('--no-'))
 }

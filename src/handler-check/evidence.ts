@@ -65,7 +65,7 @@ export type Explanation = readonly [
   ...text: MistakeText,
 ]
 
-/** The verdicts of a check, and which mistakes of the handler no finding explains yet. */
+/** The verdicts of a check. Keeps track of the wrong cases that no finding explains yet. */
 export class Evidence {
   readonly verdicts: readonly CaseVerdict[]
   /** The verdicts on the cases that were sent. Findings name only these. */
@@ -111,7 +111,7 @@ export class Evidence {
     return this.wrong(({ id }) => ids.includes(id))
   }
 
-  /** Makes the finding that explains the given cases. Returns none for no cases. */
+  /** Makes the finding that explains the given cases. Returns an empty list if there are no cases. */
   explain(
     explained: readonly CaseVerdict[],
     [code, message, fix]: MistakeText,

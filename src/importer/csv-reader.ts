@@ -26,8 +26,8 @@ interface RecordContext {
 
 /**
  * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is detected.
- * Skips blank lines, and records without values at the end, as spreadsheets write them. Elsewhere, records without
- * values are a bad row, because their values may be lost.
+ * Skips blank lines, and records without values at the end, as spreadsheets write them. Elsewhere, consecutive records
+ * without values are one bad row, because their values may be lost.
  *
  * A malformed or too large record, or one with the wrong number of cells, is a bad row and does not affect others.
  * Memory holds only one record. csv-parse alone cannot do this: with `skip_records_with_error`, a malformed record also

@@ -13,7 +13,7 @@ export class HeldText {
   readonly #bytesMax: number
   #bytes: Buffer = Buffer.alloc(0)
   #kept = 0
-  /** Includes the bytes above the maximum, which are not kept. */
+  /** The length of the text, including bytes above the maximum, which are not kept. */
   #length = 0
 
   constructor(bytesMax: number = heldTextBytesMax) {

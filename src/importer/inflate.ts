@@ -77,7 +77,7 @@ async function* withWholeMagic(input: AsyncIterable<Uint8Array>): AsyncGenerator
 /** Maximum number of inflated bytes that zlib returns at once. */
 const inflatedChunkBytes = 64 * 1024
 
-/** Input bytes per call to zlib. Few, because output can be 1,000 times as long, and is lost in a call that fails. */
+/** Input bytes per call to zlib. A failed call loses its output, which can be 1,000 times as long as the input. */
 const pieceBytes = 1024
 
 class Inflater {

@@ -27,7 +27,7 @@ export class LineReader {
     return this.#line
   }
 
-  /** Whether the single line was read. */
+  /** Whether the reader was opened for a single line, and has read it. */
   get isClosed(): boolean {
     return this.#isClosed
   }

@@ -62,8 +62,8 @@ export class StructureScanner {
 export type StructuralRole = 'separator' | 'closer' | 'inner'
 
 /**
- * Finds the parts of one array or object, or successive documents. A part ends with the brace or bracket that matches its
- * first character. In between, only this kind is counted, so that broken JSON damages only its own part.
+ * Finds the parts of one array or object, or successive documents. A part ends with the brace or bracket that matches
+ * its first character. In between, only brackets of that kind count, so that broken JSON damages only its own part.
  */
 export class Nesting {
   readonly #closer: number | undefined

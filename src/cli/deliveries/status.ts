@@ -169,7 +169,7 @@ const expiries = {
   breaker_open: 'it was parked until its retry window ended, because no endpoint answered',
 }
 
-/** @param otherwise - explains causes that have no text */
+/** @param otherwise - explains causes that have no text in `texts` */
 function causeText(
   reason: string | null,
   texts: Readonly<Record<string, string>>,

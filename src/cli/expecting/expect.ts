@@ -159,7 +159,7 @@ interface CaptureResults {
   readonly badRows: number
 }
 
-/** Checks expectations against the events of a capture with a `seq` above `after`. The first one starts the time. */
+/** Checks expectations against the events of a capture after the one numbered `after`. Time starts at the first. */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
   expectations: readonly Expectation[],
@@ -190,5 +190,5 @@ async function captureResults(
 /** Maximum number of lines about bad rows. Further rows are only counted. */
 const badRowLinesMax = 10
 
-/** Maximum length of a problem. The message of a parser may contain the row. */
+/** Maximum length of a shown problem. The message of a parser may contain the row. */
 const problemCharactersMax = 120

@@ -260,7 +260,7 @@ function expectationLines(
   style: Style,
 ): readonly string[] {
   return expectations.map(({ text, count, withinMs }) => {
-    // With an upper bound, a surplus request can arrive until the wait ends.
+    // An expectation with an upper bound is undecided until the wait ends, because a request too many can still arrive.
     const isEndless = count.atMost < Infinity && timeoutMs === undefined && withinMs === undefined
     const end = isEndless ? ` ${style.faint('until --timeout or Ctrl-C')}` : ''
     return `Expecting  ${plainText(text)}${end}`

@@ -26,8 +26,8 @@ const killMs = 500
 const outputGraceMs = 500
 
 /**
- * Runs a program for every event, with the event as a line of JSON on stdin. A failure is only reported. Processes
- * that a program leaves behind keep running, but their output is no longer read.
+ * Runs a program for every event, with the event as a line of JSON on stdin. A failed run is reported, not repeated.
+ * Processes that a program leaves behind keep running, but their output is no longer read.
  */
 export class EventProgram {
   readonly #options: EventProgramOptions

@@ -16,7 +16,7 @@ export interface Style {
   readonly plain: Paint
 }
 
-/** Whether to colour a stream. Without `--no-color`, NO_COLOR and FORCE_COLOR, only a terminal that is not dumb. */
+/** Whether to colour a stream. By default, only a terminal; `--no-color`, NO_COLOR and FORCE_COLOR override that. */
 export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.env
   if (!colorFlag || (NO_COLOR !== undefined && NO_COLOR !== '')) return false

@@ -45,7 +45,7 @@ export class TextTable<Row> {
     this.#view = view
   }
 
-  /** Formats rows as lines; the first time, below the header. */
+  /** Formats rows as lines. The first page begins with the header. */
   page(rows: readonly Row[]): string {
     const isFirst = this.#shown === undefined
     const shown = (this.#shown ??= fit(this.#columns, rows, this.#view.columns ?? Infinity))

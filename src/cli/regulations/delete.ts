@@ -29,7 +29,7 @@ export async function deleteUsers(command: DeleteCommand, run: OperationsRun): P
   return gravest([...codes, await finish(ids, run)])
 }
 
-/** Reads the whole list, then stores its regulations. @returns true, when all are stored */
+/** Reads the whole list, then stores a regulation for each batch. Adds their ids to `ids`, and returns true. */
 async function store(
   { type, sourceIds, ...source }: DeleteCommand,
   run: OperationsRun,

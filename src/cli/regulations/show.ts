@@ -113,7 +113,11 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
   })),
 ]
 
-/** Formats a regulation, and what it has erased and sent. `users` are their ids, or only their number. */
+/**
+ * Formats a regulation, and what it has erased and sent.
+ *
+ * @param users - the ids of the users, or only the number of users
+ */
 export function regulationText(
   fields: RegulationFields,
   users: readonly string[] | number,

@@ -125,7 +125,7 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     // A command that failed has already said why, so don't wait for missing requests.
     const pending = code === 0 ? await pendingAtEnd({ options, io, bed, awaited }) : 0
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
-    // A request in progress at the timeout has arrived and counts.
+    // Requests in progress at the timeout have arrived, so they count.
     await (options.hold ? bed.closeService() : bed.close())
     const cases = pendingCases(pending, options)
     const durationMs = elapsedMs()

@@ -179,7 +179,7 @@ export interface ScenarioObservation {
 const sourceId = 'scenario'
 const secret = 'not-a-real-secret'
 
-/** Sends webhooks through the real dispatcher and sender to a scenario's receiver. Waits for retries take no time. */
+/** Sends webhooks through the real dispatcher and sender to a scenario's receiver. Retries take no time. */
 export async function runScenario(
   { settings, webhooks }: Scenario,
   deadlineMs?: number,

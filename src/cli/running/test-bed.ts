@@ -50,7 +50,6 @@ export async function openTestBed(
     commandEnded: () => clock?.skip(),
     closeService,
     close,
-    /** Closes at the end of an `await using` block. */
     [Symbol.asyncDispose]: close,
   }
 }
@@ -61,7 +60,7 @@ const lagMs = 5
 /** A virtual clock that follows the system's clock until `skip` is called. After that, waiting takes no time. */
 class SkippableClock extends VirtualClock {
   readonly #timer = setInterval(() => this.#follow(), lagMs).unref()
-  /** Keeps the clock from jumping. */
+  /** Ends the hold that keeps the clock from jumping. */
   readonly #release = this.hold()
 
   constructor() {

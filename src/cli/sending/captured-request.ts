@@ -23,7 +23,7 @@ export interface CapturedRequest {
 
 type CapturedRow = { readonly kind: 'request'; readonly request: CapturedRequest } | RejectedRow
 
-/** Whether a row is any record of `listen`, not only that of a request. */
+/** Whether a row is a record of `listen`, of any kind. */
 export function isListenRecord({ v, kind }: JsonObject): boolean {
   return v === 1 && typeof kind === 'string'
 }

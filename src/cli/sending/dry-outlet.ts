@@ -37,7 +37,7 @@ export interface Plan {
   readonly type: string
   /** Whether the destination gets the event, and why; undefined if only a service can decide. */
   readonly decision: (Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }) | undefined
-  /** Whether to name the destination, because it comes from a configuration. */
+  /** Whether the destination comes from a configuration. Its name is shown then. */
   readonly isNamed?: boolean
   /** The URLs of the destination. */
   readonly urls: readonly string[]
@@ -108,7 +108,6 @@ function webhookPlanning(
     }
   }
   return {
-    /** Returns the rejected calls. */
     accept: async (calls: readonly unknown[]): Promise<readonly RejectedCall[]> => {
       const results = await intake.accept({ sourceId, calls })
       show(results.filter((result) => result.kind === 'accepted'))

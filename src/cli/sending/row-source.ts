@@ -27,9 +27,9 @@ export interface RowGroup {
 
 /** The rows of a command. They can be read once. */
 export interface RowSource extends AsyncIterable<RowGroup> {
-  /** The number of rows that were not selected so far; undefined if the command selects none. */
+  /** The number of rows that were not selected so far; undefined if the command sends all rows. */
   readonly skipped?: number
-  /** Estimates the total number of rows from how many were parsed; undefined if it cannot. */
+  /** Estimates the total number of rows from the number of parsed rows; undefined if it is unknown. */
   total(parsed: number): number | undefined
 }
 
@@ -51,7 +51,7 @@ export function fileRows(path: string, changes: RowChanges, io: Io): RowSource {
   }
 }
 
-/** Reads the rows of an input that is open. Throws `cannot_read_file` naming the path. */
+/** Reads the rows of an open input. Throws `cannot_read_file` naming the path. */
 export async function* readInput(
   path: string,
   input: AsyncIterable<Uint8Array>,
@@ -131,7 +131,7 @@ export class InputMeter {
     let isGzip: boolean | undefined
     for await (const chunk of input) {
       isGzip ??= chunk[0] === 0x1f && chunk[1] === 0x8b
-      // A chunk of gzip can contain the whole file, so count the parts of it that have been inflated.
+      // One chunk can contain a whole gzipped file. Yield it in parts, so that only inflated parts count as read.
       const step = isGzip ? gzipStepBytes : chunk.length
       for (let start = 0; start < chunk.length; start += step) {
         const part = chunk.subarray(start, start + step)

@@ -267,7 +267,7 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
     )
     codes.push(exitCodes.interrupted)
   } else if (ledger.pending > 0) {
-    report.note(`${open} are still pending${whereTheyStay(outlet)}`)
+    report.note(`Still pending: ${open}${whereTheyStay(outlet)}`)
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
@@ -284,7 +284,7 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
 }
 
 function whereTheyStay({ storeName }: Outlet): string {
-  return storeName === undefined ? '' : `; they stay in ${storeName}`
+  return storeName === undefined ? '' : `, kept in ${storeName}`
 }
 
 /** Says what an interrupted command loses without a store, if a store could have kept it. */

@@ -142,7 +142,7 @@ async function reload(
 
 function problemsText(error: unknown): string {
   if (!(error instanceof ConfigurationError)) return messageOf(error)
-  // A line of the log has no room for excerpts.
+  // Take the first line of each problem: the others are an excerpt of the file, and a log entry is one line.
   return error.problems.map((problem) => problemText(problem).split('\n', 1)[0]).join('; ')
 }
 
@@ -245,8 +245,8 @@ export async function watchFile(
 async function versionOf(path: string, seen?: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })
-    // Include the text, because two changes within a tick of the file system have the same time. But a pipe can be
-    // read only once.
+    // Include the text, because two changes within a tick of the file system have the same time. Don't read a pipe,
+    // which can be read only once.
     const text = file.isFile() ? await readFile(path, 'utf8') : ''
     return `${file.ino} ${file.mtimeNs} ${text}`
   } catch (error) {

@@ -14,7 +14,7 @@ import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
 import { DataWriter, type Io } from '../io.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
 import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
@@ -225,11 +225,11 @@ function verdict(
   { io, report }: OperationsRun,
 ): ExitCode {
   if (pending > 0) {
-    const how = io.stop.aborted ? 'Interrupted: ' : ''
-    const open = `${formatCount(pending)} of ${formatCount(deliveries)} deliveries`
+    const open = `${formatCount(pending)} of ${countOf(deliveries, 'delivery', 'deliveries')}`
+    const what = io.stop.aborted ? `Interrupted: ${open} pending` : `Still pending: ${open}`
     report.note(
-      `${how}${open} are still pending. They stay in ${plainText(storeName(storeUrl))}. \`evroute serve\` delivers ` +
-        'them, or the next command that changes audiences or deletes users',
+      `${what}, kept in ${plainText(storeName(storeUrl))}. To continue, run \`evroute serve\`, or another ` +
+        '`evroute audience` or `evroute delete` command on this store',
     )
   }
   return pending + failed + expired > 0 ? exitCodes.deliveryFailed : exitCodes.ok

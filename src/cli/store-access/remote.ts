@@ -44,7 +44,7 @@ type LastLine =
       readonly left: number
     }
 
-/** Opens the audiences of a running service. Its refusals, for example `sync_running`, are thrown as errors. */
+/** Opens the audiences of a running service. Throws a refusal by the service as an error, such as `sync_running`. */
 export function remoteAudiences(api: ServiceApi): AudienceOperations {
   return {
     list: async () => {

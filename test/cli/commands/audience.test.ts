@@ -163,9 +163,7 @@ describe('audience sync', () => {
     const { code, stdout, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stdout).toContain('1 entered')
-    expect(stderr).toContain(
-      'Interrupted: 1 of 1 deliveries are still pending. They stay in sqlite:',
-    )
+    expect(stderr).toContain('Interrupted: 1 of 1 delivery pending, kept in sqlite:')
     const store = await openStore(project.store)
     onTestFinished(() => store.close())
     expect(await store.ledger()).toMatchObject({ deliveries: 1, pending: 1 })

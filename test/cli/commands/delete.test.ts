@@ -177,7 +177,7 @@ describe('delete', () => {
     const { code, stdout, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stdout).toMatch(/Status {7}(INITIALIZED|RUNNING)\n/)
-    expect(stderr).toContain('Interrupted: 1 of 1 deliveries are still pending')
+    expect(stderr).toContain('Interrupted: 1 of 1 delivery pending, kept in')
     const store = await openStore(project.store)
     onTestFinished(() => store.close())
     expect(await store.regulations.list({ limit: 9 })).toMatchObject([{ finishedAtMs: null }])

@@ -69,7 +69,7 @@ describe('--store', () => {
     interrupted.stop('SIGTERM')
     const { code, stderr, records } = await interrupted.ended
     expect(code).toBe(130)
-    expect(stderr).toContain('Interrupted: 2 of 3 deliveries pending; they stay in sqlite:')
+    expect(stderr).toContain('Interrupted: 2 of 3 deliveries pending, kept in sqlite:')
     expect(records.at(-1)).toMatchObject({ read: 3, deliveries: 3, delivered: 1, pending: 2 })
 
     isWell = true
@@ -132,7 +132,7 @@ describe('--store', () => {
     await writeFile(file, many.join('\n'))
     const down = await run([...replayTo(url), '--retry-for', '0s'])
     expect(down.code).toBe(4)
-    expect(down.stderr).toContain('deliveries are still pending; they stay in sqlite:')
+    expect(down.stderr).toMatch(/Still pending: \d+ of 40 deliveries, kept in sqlite:/)
     const { pending, expired } = down.records.at(-1) as Record<string, number>
     expect(pending).toBeGreaterThan(0)
     expect(pending! + expired!).toBe(40)

@@ -109,7 +109,7 @@ describe('a store in PostgreSQL', () => {
     command.stop()
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
-    expect(stderr).toContain(`they stay in ${name}\nNext: evroute `)
+    expect(stderr).toContain(`, kept in ${name}\nNext: evroute `)
   })
 
   test('says how to list undelivered deliveries, without a URL that would not work', async () => {

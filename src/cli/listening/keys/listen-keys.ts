@@ -76,7 +76,7 @@ export interface KeyTargets {
   readonly openPage: () => Promise<string>
 }
 
-/** Maximum number of requests that a pause keeps for later. */
+/** Maximum number of requests that are held while the display is paused. */
 const heldMax = 1_000
 
 const captureFile = './evroute-capture.ndjson'

@@ -83,7 +83,7 @@ export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState 
   }
 }
 
-/** So many characters that arrive together count as a paste, which was probably meant for another window. */
+/** If this many characters arrive at once, they count as a paste that was meant for another window. */
 const pastedMin = 8
 
 /** Handles keys that arrived together. `events` are the kept requests, oldest first. A pure function. */
