@@ -26,14 +26,12 @@ export interface TakenPart {
   readonly written: readonly WrittenMember[]
   /** The numbers of the members that the part names. */
   readonly listed: ReadonlySet<number>
-  /** How many members are new. */
   readonly entered: number
 }
 
 interface PartRequest {
   readonly members: readonly Member[]
   readonly known: readonly KnownLine[]
-  /** The number of the next new member. */
   readonly nextNumber: number
   /** Whether an earlier part of the list named the member with this number. */
   readonly wasListed: (number: number) => boolean

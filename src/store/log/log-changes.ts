@@ -51,7 +51,6 @@ interface Search {
   readonly filter?: DeliveryFilter
   readonly nowMs: number
   readonly limit: number
-  /** The end of the SELECT that locks the rows. */
   readonly lock: Sql
 }
 

@@ -76,7 +76,6 @@ export class SqliteExport {
     return rows.map((row) => Number((row as Row)['day']))
   }
 
-  /** Yields all rows of a table, in batches. */
   *rows(table: MovedTable, rowsAtOnce = table.rowsAtOnce ?? 2_000): Generator<readonly Row[]> {
     const computed = Object.entries(table.computed ?? {}).map(
       ([name, sql]) => `, ${sql} AS ${name}`,
@@ -112,7 +111,6 @@ export class SqliteExport {
     })
   }
 
-  /** Closes the file, and ends the lock. */
   close(): void {
     try {
       // Roll back first: a connection whose statements are not collected yet would continue to lock the file.

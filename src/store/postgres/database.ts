@@ -39,7 +39,6 @@ const connectTimeoutMs = 10_000
 const statementTimeoutMs = 30_000
 /** How long to wait for the server's answer before it counts as unreachable. */
 const answerTimeoutMs = 45_000
-/** How long to wait for a lock. */
 const lockTimeoutMs = 10_000
 /** How long a process may leave a transaction idle before the server ends it. */
 const idleInTransactionTimeoutMs = 30_000

@@ -198,7 +198,6 @@ class Audits {
   }
 }
 
-/** Deletes old rows, at most `rowsMax` of each kind. */
 async function purge(
   request: PurgeRequest,
   { working, partitions }: Pick<LogParts, 'working' | 'partitions'>,

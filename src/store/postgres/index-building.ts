@@ -34,7 +34,6 @@ export class IndexBuilding {
     if (!isComplete) void this.#run()
   }
 
-  /** Starts to build if an index is missing. */
   static async begin(database: Database, url: string): Promise<IndexBuilding> {
     const unfinished = await database.rows(raw(unfinishedSql))
     return new IndexBuilding(url, unfinished.length === 0)
