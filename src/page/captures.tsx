@@ -8,9 +8,9 @@ import { counted, countText } from './text.ts'
 export function CaptureButtons(): JSX.Element {
   const input = useRef<HTMLInputElement>(null)
   return (
-    <div class="joined">
-      <button type="button" onClick={() => input.current?.click()}>
-        Open capture
+    <>
+      <button type="button" class="push" onClick={() => input.current?.click()}>
+        Open<span class="word"> capture</span>
       </button>
       <input
         ref={input}
@@ -27,9 +27,9 @@ export function CaptureButtons(): JSX.Element {
         href={`events${matchQuery(session.filter.value)}`}
         download="capture.ndjson"
       >
-        Save capture
+        Save<span class="word"> capture</span>
       </a>
-    </div>
+    </>
   )
 }
 

@@ -11,7 +11,7 @@ export function Comparison({ seq }: { readonly seq: number }): JSX.Element | nul
   const other = session.compared.value
   if (other == null) return null
   return (
-    <section class="comparison" aria-label="Comparison">
+    <section class="comparison card" aria-label="Comparison">
       <div class="actions">
         <h3>
           #{seq} compared with #{other}

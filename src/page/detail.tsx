@@ -143,25 +143,23 @@ function TargetAnswer(forward: NonNullable<EventRecord['forward']>): JSX.Element
   const { url, status, error, ms, headers, answer } = forward
   return (
     <Part title="Answer of your application">
-      <div class="card">
-        <p>
-          <span class={`badge ${answerLook(status)}`}>{status ?? error}</span>{' '}
-          <code>{visibleText(url)}</code> <span class="muted">in {ms} ms</span>
-        </p>
-        {answer === '' ? (
-          <p class="muted">{error === null ? 'The body is empty.' : noAnswerText(error)}</p>
-        ) : (
-          <pre tabIndex={0} aria-label="Body of the answer">
-            {visibleText(answer)}
-          </pre>
-        )}
-        {status === null ? null : (
-          <details>
-            <summary>{counted(Object.keys(headers).length, 'header')}</summary>
-            <Headers headers={headers} />
-          </details>
-        )}
-      </div>
+      <p>
+        <span class={`badge ${answerLook(status)}`}>{status ?? error}</span>{' '}
+        <code>{visibleText(url)}</code> <span class="muted">in {ms} ms</span>
+      </p>
+      {answer === '' ? (
+        <p class="muted">{error === null ? 'The body is empty.' : noAnswerText(error)}</p>
+      ) : (
+        <pre tabIndex={0} aria-label="Body of the answer">
+          {visibleText(answer)}
+        </pre>
+      )}
+      {status === null ? null : (
+        <details>
+          <summary>{counted(Object.keys(headers).length, 'header')}</summary>
+          <Headers headers={headers} />
+        </details>
+      )}
     </Part>
   )
 }
@@ -181,23 +179,23 @@ function Actions({ record }: RequestParts): JSX.Element {
       <button type="button" onClick={() => (dialog.value = { kind: 'edit', record })}>
         Edit and resend
       </button>
+      {session.capture.value === undefined ? (
+        <button type="button" onClick={() => session.compare()}>
+          Compare…
+        </button>
+      ) : null}
+      {record.type === null || session.capture.value !== undefined ? null : (
+        <button type="button" onClick={() => void expectLike(record.seq)}>
+          Expect this
+        </button>
+      )}
       <button
         type="button"
         onClick={() => void copy('curl command', curlCommand(record, location.origin))}
       >
         Copy as curl
       </button>
-      {session.capture.value === undefined ? (
-        <button type="button" onClick={() => session.compare()}>
-          Compare…
-        </button>
-      ) : null}
       {record.body === null ? null : <OtherCopies record={record} />}
-      {record.type === null || session.capture.value !== undefined ? null : (
-        <button type="button" onClick={() => void expectLike(record.seq)}>
-          Expect this
-        </button>
-      )}
     </div>
   )
 }
@@ -295,7 +293,7 @@ function Facts({ record }: RequestParts): JSX.Element {
   const { at, method, path, userId, signature, status, injected, withheld, ms } = record
   const passesOn = session.receiver.value?.passesOn === true
   return (
-    <dl class="pairs">
+    <dl class="tiles">
       <Pair name="Arrived">
         <time dateTime={at}>
           {dateText(at)} {timeText(Date.parse(at))}

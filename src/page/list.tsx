@@ -182,8 +182,6 @@ function Summary(row: EventSummary): JSX.Element {
   const { forwarded, forwardedTo } = row
   const look = answerLook(status)
   const [date, time] = [dateText(atMs), timeText(atMs)]
-  // Don't colour a good answer beside a bad signature, which matters more.
-  const isPlain = look === 'good' && isBad(signature)
   return (
     <>
       <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
@@ -192,7 +190,9 @@ function Summary(row: EventSummary): JSX.Element {
           <span class={`part ${role}`}>{text}</span>
         ))}
       </span>
-      <span class={`badge ${isPlain ? '' : look}`}>{status ?? 'no answer'}</span>
+      <span class={`status ${look === 'good' ? '' : `badge ${look}`}`}>
+        {status ?? 'no answer'}
+      </span>
       <span class="seq">#{seq}</span>
       <span class="facts">
         <span class="time">

@@ -14,7 +14,7 @@ import { ShownNotice } from './notice.tsx'
 import { session } from './session.ts'
 import { shareConnections } from './tabs.ts'
 import { countText } from './text.ts'
-import { Toolbar } from './toolbar.tsx'
+import { ListTools, ReceiverTools } from './toolbar.tsx'
 
 function Page(): JSX.Element {
   const { selected, compared, refusal } = session
@@ -29,12 +29,16 @@ function Page(): JSX.Element {
             {text}
             {state === 'lost' ? <span class="more">; trying again</span> : null}
           </span>
-          <code class="address push">{location.origin}</code>
-          <button type="button" class="link" onClick={() => (dialog.value = { kind: 'keys' })}>
-            Keys
+          <button
+            type="button"
+            class="link address"
+            title="Copy the URL"
+            onClick={() => void copy('URL', location.origin)}
+          >
+            {location.origin}
           </button>
+          <ReceiverTools />
         </div>
-        <Toolbar />
         <CaptureBanner />
         {refusal.value === undefined ? null : (
           <p class="banner bad" role="alert">
@@ -44,6 +48,7 @@ function Page(): JSX.Element {
       </header>
       <main class={selected.value === null || compared.value === null ? '' : 'has-detail'}>
         <section class="list-side" aria-label="List of requests">
+          <ListTools />
           {/* When `onlyFailed` changes, the new key makes the list begin at its top, or at the selected request. */}
           <List key={session.onlyFailed.value} />
         </section>

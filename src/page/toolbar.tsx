@@ -10,15 +10,31 @@ import { counted } from './text.ts'
 /** Maximum count to show. The width of the count is fixed, so that no button moves when it increases. */
 const failuresShownMax = 999
 
-/** The actions on the list and on the receiver. */
-export function Toolbar(): JSX.Element {
+/** The actions on the receiver. */
+export function ReceiverTools(): JSX.Element {
+  return (
+    <div class="tools push">
+      <Answers />
+      <Expectations />
+      <button type="button" onClick={() => (dialog.value = { kind: 'compose' })}>
+        Compose
+      </button>
+      <button type="button" onClick={() => (dialog.value = { kind: 'keys' })}>
+        Keys
+      </button>
+    </div>
+  )
+}
+
+/** The filter of the list, and the actions on it. */
+export function ListTools(): JSX.Element {
   const { isPaused, onlyFailed } = session
   const isCapture = session.capture.value !== undefined
   const failedCount = session.list.failedCount.value
   return (
     <div class="toolbar" role="toolbar" aria-label="List">
       <Filter />
-      <div class="joined">
+      <div class="tools">
         <button
           type="button"
           aria-pressed={onlyFailed.value}
@@ -41,15 +57,8 @@ export function Toolbar(): JSX.Element {
         <button type="button" disabled={isCapture} onClick={() => session.clear()}>
           Clear
         </button>
+        <CaptureButtons />
       </div>
-      <div class="joined">
-        <Answers />
-        <Expectations />
-        <button type="button" onClick={() => (dialog.value = { kind: 'compose' })}>
-          Compose
-        </button>
-      </div>
-      <CaptureButtons />
     </div>
   )
 }

@@ -44,7 +44,7 @@ describe('signing in', () => {
 describe('the overview', () => {
   test('shows the last hour and the counts, and leads to the deliveries', async () => {
     const { page } = await openService()
-    const figures = page.locator('.pairs')
+    const figures = page.locator('.figures')
     expect(await figures.innerText()).toMatch(
       /pending\s+0\s+delivered\s+1\s+failed\s+1\s+expired\s+0/,
     )

@@ -37,7 +37,7 @@ function Destination({ destination }: { readonly destination: DestinationFields 
     <section class="card entry" aria-label={`Destination ${id}`}>
       <div class="detail-head">
         <h3>{id}</h3>
-        <span class={`badge ${enabled ? 'good' : 'warning'}`}>
+        <span class={`badge ${enabled ? '' : 'warning'}`}>
           {enabled ? '✓ enabled' : '– disabled'}
         </span>
         <div class="actions">
@@ -61,7 +61,7 @@ function Destination({ destination }: { readonly destination: DestinationFields 
           </button>
         </div>
       </div>
-      <dl class="pairs">
+      <dl class="tiles">
         <Pair name="Deliveries">
           {states.map((state, index) => (
             <span key={state} class={countLook(state, destination[state])}>

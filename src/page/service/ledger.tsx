@@ -107,7 +107,7 @@ function FlowBars(flow: Flow & { readonly ledger: DeliveryLedger }): JSX.Element
   const total = `${countText(ledger[name])} ${name}`
   const texts = parts.map((part) => `${countText(ledger[part])} ${part}`)
   return (
-    <figure class="plot flow">
+    <figure class="plot">
       <div class="bars" role="img" aria-label={`${title}: ${total} = ${texts.join(' + ')}`}>
         {parts.map((part) =>
           ledger[part] === 0 ? null : (

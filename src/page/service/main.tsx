@@ -42,9 +42,9 @@ function Page(): JSX.Element {
           <h1>evroute service</h1>
           {isSignedIn.value ? (
             <>
-              <nav aria-label="Views">
+              <nav class="tools" aria-label="Views">
                 {views.map(([name, label, path]) => (
-                  <a key={name} href={path} aria-current={currentOf(name, view)} data-label={label}>
+                  <a key={name} href={path} aria-current={currentOf(name, view)}>
                     {label}
                   </a>
                 ))}

@@ -19,11 +19,11 @@ export function Overview(): JSX.Element {
         <>
           <h2>Overview</h2>
           <Problems problems={overview.problems} />
-          <Part title="Last hour">
-            <RatePlot minutes={overview.minutes} />
-          </Part>
           <Part title="Deliveries">
             <Figures overview={overview} />
+          </Part>
+          <Part title="Last hour">
+            <RatePlot minutes={overview.minutes} />
           </Part>
           <LedgerVerdict ledger={overview.ledger} />
         </>
@@ -33,11 +33,11 @@ export function Overview(): JSX.Element {
 }
 
 function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
-  if (problems.length === 0) return <p class="well">✓ Nothing is wrong.</p>
+  if (problems.length === 0) return <p class="good">✓ Nothing is wrong.</p>
   return (
-    <ul class="problems" aria-label="What is wrong">
+    <ul class="problems card" aria-label="What is wrong">
       {problems.map(({ text, advice, destination, moment }) => (
-        <li key={`${destination ?? ''} ${text}`} class="diagnosis">
+        <li key={`${destination ?? ''} ${text}`}>
           <strong>
             {destination === null ? '' : `${destination}: `}
             {text}
@@ -49,19 +49,19 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
                 {' '}
                 {moment.name} <Moment at={moment.at} />.
               </>
+            )}{' '}
+            {destination === null ? null : (
+              // A problem with a "Since" is about failed deliveries, any other about waiting ones.
+              <a
+                href={deliveriesPath({
+                  destination,
+                  state: moment?.name === 'Since' ? 'failed' : 'pending',
+                })}
+              >
+                Deliveries of {destination}
+              </a>
             )}
           </p>
-          {destination === null ? null : (
-            // A problem with a "Since" is about failed deliveries, any other about waiting ones.
-            <a
-              href={deliveriesPath({
-                destination,
-                state: moment?.name === 'Since' ? 'failed' : 'pending',
-              })}
-            >
-              Deliveries of {destination}
-            </a>
-          )}
         </li>
       ))}
     </ul>
@@ -72,7 +72,7 @@ function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Eleme
   const { ledger, oldestDueAt, latency } = overview
   const ageMs = oldestDueAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestDueAt))
   return (
-    <dl class="pairs tiles">
+    <dl class="tiles figures">
       {states.map((state) => (
         <Pair key={state} name={state}>
           <a class={countLook(state, ledger[state])} href={deliveriesPath({ state })}>

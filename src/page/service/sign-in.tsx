@@ -13,14 +13,16 @@ export function SignIn(): JSX.Element {
   }
   return (
     <main class="service">
-      <form class="sign-in" onSubmit={submit}>
+      <form class="sign-in card" onSubmit={submit}>
         <h2>Sign in</h2>
         {isRefused ? (
           <p class="problem" role="alert">
             This link has been used before, or is older than an hour.
           </p>
         ) : null}
-        <p>Open the link that `evroute serve` prints, or use the admin token.</p>
+        <p>
+          Open the link that <code>evroute serve</code> prints, or use the admin token.
+        </p>
         <Field
           label="Admin token"
           name="token"

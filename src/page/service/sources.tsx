@@ -41,11 +41,11 @@ function Source({ source, url }: Parts): JSX.Element {
     <section class="card entry" aria-label={`Source ${id}`}>
       <div class="detail-head">
         <h3>{id}</h3>
-        <span class={`badge ${enabled ? 'good' : 'warning'}`}>
+        <span class={`badge ${enabled ? '' : 'warning'}`}>
           {enabled ? '✓ enabled' : '– disabled'}
         </span>
       </div>
-      <dl class="pairs">
+      <dl class="tiles">
         <Pair name="Accepted">
           {Object.entries(accepted)
             .map(([outcome, count]) => `${countText(count)} ${outcome}`)

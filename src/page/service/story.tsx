@@ -64,7 +64,7 @@ function Facts({ delivery }: Pick<StoryRecord, 'delivery'>): JSX.Element {
     ['Ended', settledAt],
   ] as const
   return (
-    <dl class="pairs">
+    <dl class="tiles">
       <Pair name="Event">
         <span class={`type ${type}`}>{type}</span> {visibleText(eventName?.slice(0, 100) ?? '')}
       </Pair>
