@@ -20,8 +20,8 @@ interface OutboxOptions {
 }
 
 /**
- * Writes settlements and requests to the store in batches. What arrives while a batch is being written goes into the
- * next one.
+ * Writes settlements and requests to the store in batches. While a batch is being written, new ones go into the next
+ * batch.
  */
 export class Outbox {
   readonly #options: OutboxOptions

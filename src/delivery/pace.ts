@@ -13,9 +13,8 @@ interface ActiveSecond {
   admitted: number
 }
 
-/** Minimum pause after a 429; doubles with each further 429 in a row. */
+/** Minimum pause after a 429. Doubles with each further 429 in a row, up to `doubledPauseMsMax`. */
 const pauseMsFirst = 1_000
-/** Limit of that doubling. */
 const doubledPauseMsMax = 30_000
 /** Each pause is randomly lengthened by up to this share, so that processes don't resume all at once. */
 const pauseJitter = 0.2

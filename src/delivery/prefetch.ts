@@ -1,6 +1,6 @@
 import type { LeasedDelivery } from './store-port.ts'
 
-/** The share of the maximum that claims may fill. The rest is for new deliveries. */
+/** Claims stop at this share of the maximum. The rest is for deliveries that the store hands over as it adds them. */
 const claimedPart = 0.75
 
 /** The share of a lease's time in which its delivery may start. The rest is long enough for a request. */

@@ -12,7 +12,7 @@ export interface ProcessMembership {
   readonly memberMs: number
 }
 
-/** A process's sign of life, and the destinations that it sends to. */
+/** A report that a process is alive and sends to these destinations. */
 export interface Heartbeat {
   /** Identifies one run of a process. */
   readonly processId: string

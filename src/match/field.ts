@@ -7,7 +7,7 @@ export type Field =
   | { readonly kind: 'body'; readonly keys: readonly string[] }
   | { readonly kind: 'word' }
 
-/** Read the named fields. A term holds if any of the returned values matches. */
+/** Reads each named field. A term holds if any of the returned values matches. */
 const readers = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),

@@ -55,7 +55,7 @@ export function matchOf(expected: ExpectedBody): Match {
 /** Longest string that {@link conditionText} writes. */
 const textCharactersMax = 200
 
-/** Writes a term for a member with this value. If the value is an object, a list or long, requires only the member. */
+/** Writes a term that requires this value. For an object, a list or a long text, requires only a value. */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax

@@ -5,7 +5,7 @@ import type { Scanner, Written } from './scanner.ts'
 import { signatureVerdicts, signatureWords } from './subject.ts'
 import { comparisons, parseNumber, type Comparison, type ValueTest } from './value-test.ts'
 
-/** A value and the operator before it; empty for `=` or no operator. */
+/** A value and the operator before it. `=` counts as no operator. */
 interface WrittenValue extends Written {
   readonly operator: '' | Comparison
 }

@@ -79,7 +79,7 @@ function numberHolds(
   return numberIn(value) === expected
 }
 
-/** Returns a value that is a number or the text of one, because clients often send revenues as strings. */
+/** Reads a number, or a string that is a number, because clients often send revenues as strings. */
 function numberIn(value: JsonValue): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' ? parseNumber(value) : undefined

@@ -28,11 +28,10 @@ export interface Unanswered extends Findings {
   readonly endpoint: number
 }
 
-/** The decision about the answer to a request. */
+/** How to answer a request. */
 export interface Decision {
   /** The answer, or the fault to inject instead. */
   readonly reply: HttpAnswer | Fault
-  /** The delay before the reply. */
   readonly delayMs: number
   /** The injected fault, such as `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null

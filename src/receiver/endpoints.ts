@@ -49,9 +49,7 @@ export async function openEndpoints(
   return {
     /** The URL of each endpoint, without a path. */
     urls: ports.map(({ url }) => url),
-    /** The port of the first endpoint. */
     port: ports[0]?.port ?? 0,
-    /** The test authority's certificate in PEM; null without a test authority. */
     authority: certificate?.authority ?? null,
     /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
     below: (endpoint: number, socket: Socket): Socket =>

@@ -81,7 +81,7 @@ const shownMax = 100
 /** The longest delay that `setTimeout` supports. */
 const timeoutMsMax = 2 ** 31 - 1
 
-/** Decides expectations about the events of a log, and keeps a list of the newest. */
+/** Decides expectations about the events of a log, and lists the newest 100 of them. */
 export class Expectations {
   readonly #log: EventLog
   readonly #waits: Waits
@@ -184,7 +184,7 @@ export class Expectations {
       if (judged !== undefined || event.seq <= after) return
       if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
-      // Use the deadline, not the present: another event that arrived in time may still be delayed or forwarded.
+      // Pass the deadline, not the current time: events that arrived before it may still be delayed or forwarded.
       if (tracker.stateAt(deadlineMs) !== 'decided') return
       // More events can arrive before the caller continues. Don't count them.
       judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)

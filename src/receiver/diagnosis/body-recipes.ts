@@ -19,7 +19,7 @@ const rawFix = 'Sign the bytes that are sent, and verify the bytes that arrive.'
 
 const lineBreaks = ['\n', '\r\n'].map((text) => Buffer.from(text))
 
-/** Characters that Python escapes: all but printable ASCII. Line breaks stay, because they separate members. */
+/** Characters that Python escapes: all but printable ASCII. Line breaks stay, because indented JSON contains them. */
 const beyondAscii = /[^\n -~]/g
 /** Characters that PHP escapes. Unlike Python, it does not escape DEL. */
 const beyondSevenBits = /[\u0080-\uffff]/g

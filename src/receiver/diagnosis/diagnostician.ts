@@ -9,10 +9,7 @@ import { SuspectBody, type BodyRecipe, type BodySource, type SuspectRequest } fr
 const hmacsMax = 200
 const hashedBytesMax = 16 * 1024 * 1024
 
-/**
- * The time that a search reserves, so that there are at most 20 searches a second on average. A search over a large
- * body reserves more: 1 ms for each `bytesPerMs` bytes.
- */
+/** Each search reserves this time, so that 20 can run per second, and 1 ms for each `bytesPerMs` bytes of the body. */
 const spacingMs = 50
 const bytesPerMs = 256
 /** How far into the future a burst of searches may reserve time. */
@@ -28,7 +25,6 @@ interface DigestRecipe extends Mistake {
   }) => readonly Buffer[]
 }
 
-/** Mistakes in computing the digest. */
 const digestRecipes: readonly DigestRecipe[] = [
   {
     code: 'swapped_arguments',
