@@ -10,8 +10,11 @@ const channel = 'evroute_deliveries'
 /** How long to wait before replacing a lost connection; doubles after each failure. */
 const reconnectMs = { first: 500, greatest: 30_000 }
 
-/** How long to wait for a connection, and for the answer to LISTEN. */
+/** How long to wait for a connection, and for an answer. */
 const answerTimeoutMs = 10_000
+
+/** How often to check the connection. */
+const checkMs = 5_000
 
 interface NotificationsOptions {
   readonly url: string
@@ -136,10 +139,22 @@ export class Notifications {
       this.#delayMs = reconnectMs.first
       // Earlier notifications were missed, so any lane may be due.
       this.#options.onNotification?.()
+      this.#checkLater(client)
     } catch {
       await client?.end().catch(() => undefined)
       this.#listenLater(client)
     }
+  }
+
+  /** Checks the connection, because one through a proxy can fall silent without ending. */
+  #checkLater(client: ClosingClient): void {
+    if (this.#closed || this.#client !== client) return
+    this.#timer = systemClock.schedule(checkMs, () => {
+      client.query('SELECT 1').then(
+        () => this.#checkLater(client),
+        () => void client.end().catch(() => undefined),
+      )
+    })
   }
 
   #hear(text: string | undefined): void {
@@ -155,6 +170,7 @@ export class Notifications {
   #listenLater(client: ClosingClient | undefined): void {
     if (this.#closed || this.#client !== client) return
     this.#client = undefined
+    this.#timer?.cancel()
     this.#timer = systemClock.schedule(this.#delayMs, () => void this.#listen())
     this.#delayMs = Math.min(this.#delayMs * 2, reconnectMs.greatest)
   }

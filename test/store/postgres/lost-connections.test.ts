@@ -175,6 +175,15 @@ describe('an add to a silent server', () => {
   })
 })
 
+test('a silent connection for notifications is replaced', { timeout: 60_000 }, async () => {
+  const line = await PostgresLine.to(server)
+  let listens = 0
+  await opened(line.through(await newUrl()), () => listens++)
+  await vi.waitUntil(() => listens === 1)
+  line.fallSilent()
+  await vi.waitUntil(() => listens === 2, 50_000)
+})
+
 describe('a silent server is not waited for', () => {
   test('when a store closes', async () => {
     const line = await PostgresLine.to(server)
