@@ -1,4 +1,4 @@
-import { formatDuration } from '../model/index.ts'
+import { formatDuration, shortText } from '../model/index.ts'
 import { difference, differenceText, type DifferenceRow } from './difference.ts'
 import { countText, type Expectation } from './expectation.ts'
 import { nearness } from './nearness.ts'
@@ -143,5 +143,8 @@ export function shortfallText(shortfall: Shortfall, width?: number): string {
     return `No ${matched > 0 ? 'other ' : ''}request ${others > 0 ? 'was similar' : 'arrived'}`
   }
   if (lateMs > 0) return `#${nearest.seq} arrived ${formatDuration(lateMs)} too late`
-  return `The nearest request is #${nearest.seq}:\n${differenceText(shortfall.difference, width)}`
+  const { body, reason } = nearest
+  const fault =
+    body === null && reason ? `, which is not a webhook: ${shortText(reason, 200)}` : ':'
+  return `The nearest request is #${nearest.seq}${fault}\n${differenceText(shortfall.difference, width)}`
 }

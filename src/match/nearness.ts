@@ -9,10 +9,11 @@ const comparedMax = 200
 
 /**
  * Scores how similar a request is to a match. The right type counts more than everything else together. Each other term
- * adds 1 if it holds, less for a wrong value, depending on its similarity, and nothing for an absent one.
+ * adds 1 if it holds, less for a wrong value, depending on its similarity, and nothing for an absent one. A request that
+ * is not a webhook gets a little, because reports say what is wrong with it.
  */
 export function nearness(match: Match, subject: Subject): number {
-  let sum = 0
+  let sum = subject.body === null ? 0.01 : 0
   for (const term of match.terms) {
     const isTypeRight = isTypeTerm(term) && termHolds(term, subject)
     sum += isTypeRight ? match.terms.length + 1 : termNearness(term, subject)

@@ -65,6 +65,24 @@ describe('the result of an expectation', () => {
     expect(shortfallText(shortfall!)).toBe('#5 is one too many')
   })
 
+  test('says what is wrong with a request that is not a webhook', () => {
+    const malformed = {
+      ...subject(null, { status: 400, reason: 'A track needs the name of its event' }),
+      seq: 1,
+    }
+    const { shortfall } = resultOf('type:track', [malformed])
+    expect(shortfallText(shortfall!)).toBe(
+      [
+        'The nearest request is #1, which is not a webhook: A track needs the name of its event',
+        '        expected  received',
+        '! type  track     absent',
+      ].join('\n'),
+    )
+    expect(resultOf('type:track', [malformed, numbered(2, page)]).shortfall).toMatchObject({
+      nearest: { seq: 2 },
+    })
+  })
+
   test.each([
     ['type:track', [], 'No request arrived'],
     ['event:Ping', [numbered(1, page)], 'No request was similar'],
