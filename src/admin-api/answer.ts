@@ -61,9 +61,7 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
-/**
- * Returns the first `limit` rows. If `found` has more, another page follows, and `last` is the last row of this page.
- */
+/** Returns the first `limit` rows. If more were found, another page follows, and `last` is the last of these rows. */
 export function pageOf<Row>(
   found: readonly Row[],
   limit: number,

@@ -62,10 +62,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
   }
 }
 
-/**
- * Refuses requests from web pages of other origins. An API on a loopback address also refuses a Host that is not a
- * loopback name, against DNS rebinding.
- */
+/** Refuses requests from foreign web pages and, on a loopback address, with a foreign Host (DNS rebinding). */
 function foreignRequest(
   { headers, url }: IncomingMessage,
   listenHost: string,
@@ -79,9 +76,7 @@ function foreignRequest(
   return { status: 403, code: 'origin_not_allowed', message }
 }
 
-/**
- * No timeout for whole requests, because uploading a list may take hours. Each reader of a body has its own timeout.
- */
+/** No timeout for whole requests, because uploads may take hours. Each reader of a body has its own timeout. */
 export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
   requestTimeoutMs: 0,
 })

@@ -107,10 +107,7 @@ function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation 
   })
 }
 
-/**
- * Makes a listener that sends records to the client. It sends changes only in a dry run: otherwise destinations get
- * them.
- */
+/** Sends records to the client. Sends changes only in a dry run: otherwise destinations get them. */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
   sendRecords: StreamingInput['sendRecords'],

@@ -49,7 +49,6 @@ export class LineAnswer {
     })
   }
 
-  /** Sends the last record, and ends the answer. */
   end(record: ApiRecord): void {
     this.sendRecords([record])
     this.#response.end()

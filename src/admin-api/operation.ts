@@ -4,7 +4,6 @@ import type { RequestReader } from './read-fields.ts'
 
 /** Input of an operation, in addition to the value that it reads. */
 export interface OperationInput {
-  /** The named parts of the path. */
   readonly params: Readonly<Record<string, string | string[]>>
   /** Aborts when the client has left. */
   readonly signal: AbortSignal

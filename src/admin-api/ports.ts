@@ -28,14 +28,11 @@ import type { SourceFields } from './records.ts'
 export interface AdminApiOptions {
   readonly access: AdminAccess
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
-  /** Reads the counts of all events and deliveries. */
   readonly ledger: () => Promise<DeliveryLedger>
-  /** Reads the counts of each destination's deliveries, and the states of its endpoints. */
   readonly destinations: () => Promise<readonly DestinationState[]>
   /** Reads the backlogs of destinations that are not configured. */
   readonly orphanedBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
-  /** Returns the configured sources, and the URL that they send to. */
   readonly sources: () => SourcesState
   /** Replays archived events. The signal ends the replay when the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
@@ -146,7 +143,6 @@ export type ReplayOutcome =
   /** Ended, or was not started, because a regulation erases from archives. */
   | ({ readonly kind: 'deletion' } & ReplayCounts)
   | { readonly kind: 'running' }
-  /** The request names something that is not configured. */
   | {
       readonly kind: 'unknown'
       readonly field: 'source' | 'destination'
@@ -194,7 +190,6 @@ export type AudienceRemoveOutcome = RemovalOutcome | AudienceRefusal
 
 /** Why a sync or a removal did not start. */
 export type AudienceRefusal =
-  /** A sync or a removal of the audience is already running. */
   | { readonly kind: 'running'; readonly key: string }
   /** The source does not exist, or none is given although there are several. */
   | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }

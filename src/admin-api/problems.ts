@@ -3,11 +3,9 @@ import { failureText, formatTimestamp, hiddenEndpoint } from '../model/index.ts'
 import type { RecentLosses } from './metrics/recent-losses.ts'
 import type { DestinationState, EndpointState } from './ports.ts'
 
-/** A current problem of the service, with advice. */
+/** A current problem of the service. Its text and its advice are sentences. */
 export interface Problem {
-  /** The problem, as a sentence. */
   readonly text: string
-  /** What to do, as a sentence. */
   readonly advice: string
   /** The destination with the problem; null for the service as a whole. */
   readonly destination: string | null
@@ -20,7 +18,6 @@ export interface ServiceState {
   readonly unreadyReasons: readonly string[]
   readonly destinations: readonly DestinationState[]
   readonly losses: Pick<RecentLosses, 'of'>
-  /** The backlogs of destinations that are not configured. */
   readonly orphanedBacklogs: readonly Backlog[]
 }
 

@@ -20,7 +20,6 @@ export interface ArchiveErasureRequest {
 
 /** What an erasure changed in an archive, and the files with problems. */
 export interface ErasedFromArchive {
-  /** Number of erased events. */
   readonly events: number
   /** Number of files that were rewritten or removed. */
   readonly files: number

@@ -62,7 +62,6 @@ export class WaitingBatch {
     this.#bytes = bytesOf(calls)
   }
 
-  /** The calls, in order of arrival. */
   get calls(): readonly EncodedCall[] {
     return this.#calls
   }

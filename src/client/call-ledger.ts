@@ -59,7 +59,6 @@ export class CallLedger {
     this.#isClosing = true
   }
 
-  /** Returns the counts so far and the kept calls. */
   report(): CloseReport {
     return Object.freeze({
       queued: this.#queued,

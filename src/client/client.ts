@@ -177,7 +177,6 @@ export class Client {
     return this
   }
 
-  /** Removes a listener. */
   off<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): this {
     this.#events.off(name, listener)
     return this

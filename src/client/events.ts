@@ -38,7 +38,6 @@ export class ClientEvents {
     this.#emitter.on(name, listener as AnyListener)
   }
 
-  /** Removes a listener. */
   off<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): void {
     this.#emitter.off(name, listener as AnyListener)
   }

@@ -5,9 +5,7 @@ export interface EncodedBatch {
   readonly callCount: number
 }
 
-/**
- * A rejected call of a batch, identified by `index` or else by `messageId`. If neither does, the client logs a warning.
- */
+/** A rejected call of a batch, identified by `index` or else by `messageId`. The client warns if neither fits. */
 export interface RejectedCall {
   /** The call's position in the batch, from 0. */
   readonly index?: number | undefined

@@ -85,10 +85,7 @@ export class AddressGuard {
     return addresses
   }
 
-  /**
-   * {@link resolve} as the `lookup` option of a connection. Node doesn't call it for an IP address, so call
-   * {@link refusalOf} too.
-   */
+  /** {@link resolve} as a connection's `lookup`. Node skips it for an IP address, so call {@link refusalOf} too. */
   readonly lookup: LookupFunction = lookupBy((host) => this.resolve(host))
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {

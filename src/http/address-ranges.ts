@@ -29,7 +29,6 @@ const kinds = {
 /** Why an address is not public, such as `loopback`. */
 export type AddressKind = keyof typeof kinds
 
-/** A range of addresses that are not public. */
 interface AddressRange {
   /** Such as `10.0.0.0/8`. */
   readonly range: string
@@ -38,7 +37,6 @@ interface AddressRange {
   readonly reference: string
 }
 
-/** The rule that an address falls under. */
 interface AddressRule extends Omit<AddressRange, 'reference'> {
   /** Such as `a private address (10.0.0.0/8)`. */
   readonly text: string

@@ -46,7 +46,6 @@ export function headerValue(header: string | string[] | undefined): string | und
 /** An HTTP answer to a request that this process sent. */
 export interface Answer extends AnswerText {
   readonly status: number
-  /** The value of `Retry-After`. */
   readonly retryAfter: string | undefined
 }
 

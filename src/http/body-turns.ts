@@ -24,7 +24,6 @@ export class BodyTurns {
   #elapsedMs: (() => number) | undefined
   #turnsLeft = 0
 
-  /** @param turnMs - how long the handling of bodies may take in a turn */
   constructor(turnMs: number = turnMsDefault) {
     this.#turnMs = turnMs
   }

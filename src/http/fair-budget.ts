@@ -16,7 +16,6 @@ export class FairBudget {
     return this.#held
   }
 
-  /** Opens an empty share for a client. */
   share(client: string): FairShare {
     let shared = 0
     const change = (amount: number): void => {

@@ -86,10 +86,7 @@ function joinGroups(groups: readonly string[], groupBits: bigint): bigint {
   return groups.reduce((value, group) => (value << groupBits) | BigInt(group), 0n)
 }
 
-/**
- * Identifies a client for limits: by its IPv4 address, or by its IPv6 /64 network, because one host may use every
- * address in it.
- */
+/** Identifies a client for limits: by IPv4 address, or by IPv6 /64 network, because a host may use all of it. */
 export function clientNetwork(address = ''): string {
   if (isIP(address) !== 6) return address
   const mapped = /^::ffff:(?<ipv4>[\d.]+)$/i.exec(address)?.groups?.['ipv4']

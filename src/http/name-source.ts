@@ -61,8 +61,7 @@ export class NameSource {
     try {
       return await this.#find(name, signal)
     } catch (error) {
-      // Without a free file descriptor, every resolver says that the name doesn't exist. Opening a file throws
-      // the real error.
+      // Without a free file descriptor, resolvers say that a name doesn't exist. Opening a file throws the real error.
       closeSync(openSync(devNull, 'r'))
       throw error
     }

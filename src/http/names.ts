@@ -47,12 +47,7 @@ type Known = { readonly untilMs: number } & (
   | { readonly kind: 'failed'; readonly error: Error }
 )
 
-/**
- * Looks names up, and caches answers and failures. Concurrent look-ups of a name share one query.
- *
- * A look-up without an answer fails after 4 s, or sooner if others are waiting. While no server answers, the
- * last known addresses are used for up to an hour.
- */
+/** Looks names up, and caches answers and failures. Concurrent look-ups of a name share one query. */
 export class Names {
   readonly #source: Pick<NameSource, 'find'>
   readonly #clock: Clock

@@ -28,7 +28,6 @@ export class PageFiles {
   readonly #start: string
   #files: Awaited<ReturnType<typeof readFiles>> = new Map()
 
-  /** @param start - the HTML file of the page */
   constructor(start: 'index.html' | 'service.html') {
     this.#start = start
   }

@@ -24,10 +24,7 @@ interface BrowserRequest {
   readonly socket: Pick<Socket, 'localPort'> & Partial<Pick<TLSSocket, 'encrypted'>>
 }
 
-/**
- * The sign-in links and sessions of a page. Keeps only digests of tokens, so that the time of a look-up reveals nothing
- * about them.
- */
+/** The sign-in links and sessions of a page. Keeps only digests of tokens, so that look-up times reveal nothing. */
 export class PageSessions {
   readonly #clock: Clock
   readonly #isReusable: boolean
@@ -60,7 +57,6 @@ export class PageSessions {
     return cookie(request, this.#add(this.#sessions, sessionMs), sessionMs)
   }
 
-  /** Whether a request belongs to a session. */
   isOpen(request: BrowserRequest): boolean {
     return this.#has(this.#sessions, tokenOf(request))
   }

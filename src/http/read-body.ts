@@ -39,10 +39,7 @@ export const bodyPace: Consumption['pace'] & object = Object.freeze({
   bytesMin: 5 * 1_024,
 })
 
-/**
- * A body is read up to this multiple of its limit, because most clients read the answer only after sending the whole
- * body.
- */
+/** Bodies are read up to this multiple of their limit: most clients read an answer only after sending everything. */
 const readFactor = 16
 
 /** Reads a body's bytes as they were sent. Never rejects. */

@@ -17,10 +17,7 @@ export interface SecureServer {
   readonly below: (socket: Socket) => Socket
 }
 
-/**
- * Creates an https server. New connections use changed certificate files. Clients that speak http are told to use
- * https.
- */
+/** Creates an https server. It reloads changed certificate files, and tells http clients to use https. */
 export function secureServer(
   { headersTimeout = 0, ...options }: ServerOptions,
   handler: RequestListener,

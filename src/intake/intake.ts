@@ -79,10 +79,7 @@ export class Intake {
     this.#runtime = options.runtime
   }
 
-  /**
-   * Accepts a batch, and returns the result of each call, in order, once the accepted ones are stored. A rejected call
-   * doesn't affect the others.
-   */
+  /** Accepts a batch. Returns the result of each call, in order, once those that were not rejected are stored. */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = this.#planBatch(batch)
     return noteOutcomes(results, this.#add(acceptedOf(results).map(newEvent), batch.traceparent))

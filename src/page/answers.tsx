@@ -11,7 +11,6 @@ import { usePolled } from './use-read.ts'
 
 const answers = [200, 400, 404, 410, 429, 500, 503, 'reset', 'hang', 'empty', 'malformed'] as const
 
-/** Forms for the answer to the next webhook, and for the plan that follows. */
 export function Answers(): JSX.Element {
   return (
     <Popover label="Next answer">

@@ -12,7 +12,6 @@ import { sendRequest, jsonOf, messageOf, post } from './http.ts'
 export interface ReceiverFacts {
   /** Changes when the receiver is started again. */
   readonly run: string
-  /** Whether the receiver checks signatures. */
   readonly isSigned: boolean
   /** Whether requests are passed on to a target or a program. */
   readonly passesOn: boolean
@@ -26,9 +25,7 @@ export interface StreamListener {
   readonly missed: (count: number) => void
   /** Called with new requests that match, oldest first. `lastSeq` is the newest number, even if it does not match. */
   readonly arrived: (rows: readonly ListRow[], lastSeq: number) => void
-  /**
-   * Called when the connection is open or lost. `refusal` is the reason if the receiver refuses to send its requests.
-   */
+  /** Called when the connection opens or is lost, with the reason if the receiver refuses to send its requests. */
   readonly connection: (state: 'open' | 'lost', refusal?: string) => void
 }
 
@@ -45,7 +42,6 @@ interface Arrivals {
   readonly crowd?: readonly (readonly [from: number, to: number, failed: boolean])[]
 }
 
-/** A request in the list. */
 export type ListRow = EventSummary | UnreadRow
 
 export interface MatchProblem {
@@ -156,7 +152,6 @@ export interface Reads {
   readonly snippets: { readonly snippets: Readonly<Record<string, string>> }
 }
 
-/** Reads from the receiver. */
 export async function read<Path extends keyof Reads>(
   path: Path,
   query: Readonly<Record<string, string | number | undefined>> = {},
@@ -169,7 +164,6 @@ export async function read<Path extends keyof Reads>(
   return jsonOf(answer) as Reads[Path]
 }
 
-/** The answers to actions, by name. */
 interface Actions {
   readonly send: Resent
   readonly 'next-answer': unknown
@@ -178,7 +172,6 @@ interface Actions {
   readonly forget: unknown
 }
 
-/** Performs an action on the receiver. */
 export async function act<Name extends keyof Actions>(
   name: Name,
   body: object,

@@ -33,7 +33,6 @@ export function CaptureButtons(): JSX.Element {
   )
 }
 
-/** Names the open capture, with a button back to the live requests. */
 export function CaptureBanner(): JSX.Element | null {
   const { value: capture } = session.capture
   if (capture === undefined) return null

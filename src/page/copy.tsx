@@ -18,7 +18,6 @@ export async function copy(title: string, text: string): Promise<boolean> {
   }
 }
 
-/** Shows a text that the browser did not copy. */
 export function UncopiedDialog(): JSX.Element | null {
   const { value } = uncopied
   if (value === undefined) return null

@@ -30,7 +30,6 @@ interface RequestParts {
   readonly record: EventRecord
 }
 
-/** The selected request: the actions on it, its diagnosis, facts, answers, payload and bytes. */
 export function Detail(): JSX.Element {
   const detail = session.detail.value
   switch (detail.kind) {

@@ -3,12 +3,10 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 
-/** A dialog of a receiver's page. */
 type OpenDialog =
   | { readonly kind: 'keys' | 'handlers' | 'compose' }
   | { readonly kind: 'edit'; readonly record: EventRecord }
 
-/** The open dialog; undefined if none is open. */
 export const dialog = signal<OpenDialog | undefined>(undefined)
 
 export function closeDialog(): void {

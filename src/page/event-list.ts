@@ -81,10 +81,7 @@ export class EventList {
     this.#changed()
   }
 
-  /**
-   * Removes the rows before `keptFrom` that have no summary. The receiver dropped these requests before their summaries
-   * were read.
-   */
+  /** Removes rows before `keptFrom` without a summary: the receiver dropped them before their summary was read. */
   forget(keptFrom: number): void {
     const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
     const removed = this.#rows.filter((row) => !isKept(row))

@@ -12,7 +12,6 @@ import { usePolled } from './use-read.ts'
 /** Polling interval. An expectation can also end because its time is up, without a webhook. */
 const readMs = 1_000
 
-/** The expectations with their states, and a form for a new one. */
 export function Expectations(): JSX.Element {
   return <Popover label="Expectations">{() => <ExpectationsPanel />}</Popover>
 }

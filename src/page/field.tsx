@@ -1,6 +1,5 @@
 import type { InputHTMLAttributes, JSX, SelectHTMLAttributes } from 'preact'
 
-/** A text field with a label, without completion and spell check. */
 export function Field({
   label,
   ...input

@@ -11,11 +11,7 @@ export class NoAnswerError extends Error {
   }
 }
 
-/**
- * Sends a request, and returns its answer.
- *
- * @throws NoAnswerError
- */
+/** Sends a request, and returns its answer. Throws NoAnswerError. */
 export async function sendRequest(path: string, init?: RequestInit): Promise<Answer> {
   try {
     const answer = await fetch(path, init)
@@ -34,11 +30,7 @@ export function post(
   return sendRequest(path, { method: 'POST', headers: { 'content-type': mediaType }, body })
 }
 
-/**
- * Parses an answer.
- *
- * @throws Error with the message and the hint of an error answer
- */
+/** Parses an answer. Throws an Error with the message and the hint of an error answer. */
 export function jsonOf({ status, text }: Answer): unknown {
   const body = parsed(text === '' ? '{}' : text)
   if (status < 400 && body.error?.message === undefined) return body

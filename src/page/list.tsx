@@ -261,7 +261,6 @@ function Empty(): JSX.Element {
   )
 }
 
-/** Explains the choice of a request to compare with. */
 function Choosing(): JSX.Element | null {
   if (session.compared.value !== null) return null
   return (

@@ -6,7 +6,6 @@ import { EventList } from './event-list.ts'
 import { messageOf } from './http.ts'
 import { closeNotice, notice, tell, tried } from './notice.tsx'
 
-/** The state of the detail view. */
 export type Detail =
   | { readonly kind: 'none' | 'loading' }
   | { readonly kind: 'failed'; readonly message: string }
@@ -180,10 +179,7 @@ class Session {
     else if (seq !== this.selected.value) this.compared.value = seq
   }
 
-  /**
-   * Selects a request and reads it. Doesn't read a request again that is shown, because the receiver may have dropped
-   * it.
-   */
+  /** Selects a request and reads it, unless it is shown already: the receiver may have dropped it since. */
   async select(seq: number): Promise<void> {
     if (seq === this.selected.value && this.detail.value.kind === 'shown') return
     this.compared.value = undefined

@@ -38,7 +38,6 @@ export function signatureText(signature: EventSummary['signature']): string {
   return signatureWords[signature]
 }
 
-/** Returns the style class for an answer. */
 export function answerLook(answer: number | string | null): 'good' | 'warning' | 'bad' {
   if (typeof answer !== 'number') return 'bad'
   if (answer >= 500) return 'bad'
@@ -53,7 +52,6 @@ export function visibleText(text: string): string {
   )
 }
 
-/** Returns the bytes of a request's body. */
 export function bytesOf({ rawBase64 }: Pick<EventRecord, 'rawBase64'>): Uint8Array {
   return Uint8Array.from(atob(rawBase64), (sign) => sign.charCodeAt(0))
 }

@@ -93,7 +93,6 @@ function Filter(): JSX.Element {
   )
 }
 
-/** Marks the invalid part of a filter, and shows a hint. */
 function Problem({ offset, length, message, hint }: MatchProblem): JSX.Element {
   const { value: text } = session.filterText
   const { value: applied } = session.filter

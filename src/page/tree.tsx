@@ -23,7 +23,6 @@ interface PayloadParts {
   readonly choose?: Choose | undefined
 }
 
-/** A payload as a tree, with a search field for keys and values. */
 export function Payload({ title, value, note = '', choose }: PayloadParts): JSX.Element {
   const search = useSignal('')
   const wanted = search.value.toLowerCase()

@@ -49,7 +49,6 @@ export function usePolled<Value>(
   return useRead(read, [useTick(everyMs), ...dependencies])
 }
 
-/** Counts up at an interval. */
 export function useTick(everyMs: number): number {
   const [count, setCount] = useState(0)
   useEffect(() => {

@@ -40,7 +40,6 @@ export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
   readonly retention?: RetentionPolicy
   /** Whether this pipeline purges the store; true by default. */
   readonly purges?: boolean
-  /** Counts the bytes of webhooks that wait for the store. */
   readonly adding?: AddingBytes
   /** Whether to wait while the store is temporarily unusable. By default, an outage ends all work. */
   readonly outlastsOutages?: boolean
@@ -129,12 +128,7 @@ export class Pipeline {
     this.#retention.replacePolicy(policy)
   }
 
-  /**
-   * Stores events whose deliveries are already known, bypassing the intake.
-   *
-   * @param traceparent - the trace context to store with the deliveries
-   * @throws the store's error
-   */
+  /** Stores events whose deliveries are already known, bypassing the intake. Throws the store's error. */
   add(events: readonly NewEvent[], traceparent?: string): Promise<readonly AddOutcome[]> {
     const { adding } = this.#options
     if (adding === undefined) return this.#dispatcher.add(events, traceparent)
@@ -174,9 +168,7 @@ export class Pipeline {
     return this.#options.store.ledger(request)
   }
 
-  /**
-   * Starts no more requests, and aborts those in flight after `graceMs` of real time. Unsent deliveries stay pending.
-   */
+  /** Starts no requests, and aborts those in flight after `graceMs` of real time. Unsent deliveries stay pending. */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#dispatcher.stop()
     const cut = systemClock.schedule(graceMs, () => void this.#targets.close())

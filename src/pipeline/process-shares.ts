@@ -91,7 +91,6 @@ export class ProcessShares implements Peers {
     this.#heartbeating = this.#heartbeat()
   }
 
-  /** Returns how much this process may send to each endpoint of a destination. */
   shareOf({ id, concurrency }: Destination): EndpointShare {
     const membership = this.membershipOf(id)
     return {
@@ -108,25 +107,18 @@ export class ProcessShares implements Peers {
     this.#options.processes.tell(news)
   }
 
-  /**
-   * Whether this process may send now. Compares times instead of relying on a timer, which is late in a process that
-   * was suspended.
-   */
+  /** Whether this process may send now. Compares times, because a timer is late in a process that was suspended. */
   get maySend(): boolean {
     return this.#answer !== undefined && this.#answer.elapsedMs() < membershipHoldsMs
   }
 
-  /** Why the process sends nothing for now; undefined if it may send. */
   get hindrance(): SendingHindrance | undefined {
     if (this.#answer === undefined) return this.#silence ?? 'joining'
     if (!this.maySend) return 'store'
     return this.#hasJoined ? undefined : 'joining'
   }
 
-  /**
-   * Whether this process is the first of those that look after the store, and so reports its metrics. Keeps its value
-   * until the store answers differently.
-   */
+  /** Whether this process is the first of those that look after the store, and so reports its metrics. */
   get isFirst(): boolean {
     return this.#isFirst
   }
@@ -222,10 +214,7 @@ export class ProcessShares implements Peers {
   }
 }
 
-/**
- * Whether a process may use its share at a destination: it is alone there, or has been a member for so long that all
- * others know it.
- */
+/** Whether a process may use its share: it is alone, or a member for so long that all others know it. */
 function hasRoom({ destinationId, processes, memberMs }: ProcessMembership): boolean {
   if (destinationId === storeWide) return true
   return processes === 1 || memberMs >= processGoneMs

@@ -123,7 +123,6 @@ export class Targets {
     return this.#shared()
   }
 
-  /** The ids of the destinations that this process sends to. */
   get destinationIds(): readonly string[] {
     return this.#targets.map(({ destination }) => destination.id)
   }

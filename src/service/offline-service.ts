@@ -104,7 +104,6 @@ export class OfflineService implements AsyncDisposable {
     await this.#pipeline.close()
   }
 
-  /** Closes at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

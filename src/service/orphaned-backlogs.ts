@@ -17,11 +17,7 @@ export async function orphanedBacklogs({
   return backlogs.filter(({ destinationId }) => !configured.has(destinationId))
 }
 
-/**
- * Logs each destination that is not configured and has pending deliveries, and what to do.
- *
- * @param among - the destinations to log; all by default
- */
+/** Logs each destination that is not configured and has pending deliveries. `among` limits which; all by default. */
 export async function logOrphanedBacklogs(
   request: OrphanedBacklogsRequest,
   log: Log,

@@ -19,10 +19,7 @@ interface ServiceRegulationsOptions extends Omit<
   readonly archived: () => Promise<unknown>
   /** The port for processes that share the store; undefined if the store can't be shared. */
   readonly shared?: SharedRegulations | undefined
-  /**
-   * Whether this process writes to archives (the default). If not, it leaves registered archives to the services that
-   * write to them.
-   */
+  /** Whether this process writes to archives (the default). If not, services erase from registered archives. */
   readonly keepsArchives?: boolean
 }
 

@@ -168,7 +168,6 @@ export class Service implements AsyncDisposable {
     return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
   }
 
-  /** Counts the pending deliveries in the store. */
   async pending(): Promise<number> {
     return (await this.#store.ledger()).pending
   }
@@ -222,7 +221,6 @@ export class Service implements AsyncDisposable {
     return this.#closed
   }
 
-  /** Closes at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

@@ -36,7 +36,6 @@ export interface Refusal {
 
 /** A rejected call, as the answer lists it. */
 export interface RejectedCall extends Rejection {
-  /** Index in the batch. */
   readonly index: number
   /** Null unless the call's messageId is a string or a number. */
   readonly messageId: string | null

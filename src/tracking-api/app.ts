@@ -115,7 +115,6 @@ class TrackingApi {
   readonly #originOf: OriginOf
   readonly #collector: Collector
   readonly #budget = new FairBudget(bodiesBytesMax)
-  /** Spreads the parsing of bodies over turns of the event loop. */
   readonly #turns = new BodyTurns()
 
   constructor(options: TrackingApiOptions, originOf: OriginOf) {

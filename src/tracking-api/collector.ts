@@ -26,10 +26,7 @@ export interface TrackingRequest {
 
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/**
- * The facts about calls that the answer needs. Without their content, which would otherwise stay in memory while they
- * are stored.
- */
+/** What the answer needs to know about calls. Their content must not stay in memory while they are stored. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */
@@ -165,10 +162,7 @@ export class Collector {
   }
 }
 
-/**
- * Rejects if the store doesn't answer in time. The store may still add the events. If the client then sends them again,
- * they are duplicates.
- */
+/** Rejects if the store takes too long. If it adds the events later, copies that the client sends are duplicates. */
 function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> {
   const release = clock.hold()
   return new Promise((resolve, reject) => {

@@ -59,6 +59,5 @@ export interface TrackingObserver {
   rejected(sourceId: string, calls: readonly RejectedCall[]): void
   /** Called when calls have been stored. The duration starts once their body has been read. */
   stored(stored: { readonly sourceId: string; readonly durationMs: number }): void
-  /** Called for a refused request. */
   refused(refused: RefusedRequest): void
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../runtime/index.ts'
 import type { TrackingSource } from './ports.ts'
 
-/** The state of a source's rate limit. */
 interface TokenBucket {
   /** Calls that the source may send now; negative after a larger batch. */
   tokens: number

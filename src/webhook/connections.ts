@@ -16,10 +16,7 @@ import { errors, Pool } from './undici.ts'
 
 export { TlsFiles }
 
-/**
- * Maximum number of bytes to receive per request. Allows long headers and tiny chunks, but stops an endless status
- * line.
- */
+/** Maximum bytes to receive per request. Allows long headers and tiny chunks, but stops an endless status line. */
 const receivedBytesMax = 1024 * 1024
 
 /** Maximum age of a connection. A new connection resolves the host name again, and so finds a changed address. */
@@ -38,7 +35,6 @@ export interface ConnectionsOptions {
   readonly guard: AddressGuard | undefined
   /** Client certificate and trusted CAs; undefined for no certificate and the default CAs. */
   readonly tls?: TlsFiles | undefined
-  /** How many bytes of an answer to read and to keep. */
   readonly answerLimits: AnswerLimits
   /** Called with the kind of each request's connection once the request has ended. */
   readonly onConnection: ((kind: ConnectionKind) => void) | undefined
@@ -99,8 +95,7 @@ export class Connections {
     const { answerLimits, onConnection } = this.#options
     try {
       const answer = await connection.request(make(), answerLimits)
-      // If an answer was cut off, end the connection. Otherwise undici would replace it, although no request needs
-      // a new one.
+      // If an answer was cut off, end the connection, or undici would replace it although no request needs a new one.
       if (!answer.isWhole) await connection.end()
       return answer
     } catch (error) {
@@ -129,10 +124,7 @@ export class Connections {
     })
   }
 
-  /**
-   * Reuses a connection only after its old socket has closed, so that the endpoint never sees more than
-   * `connectionsMax`.
-   */
+  /** Reuses a connection only once its socket has closed: the endpoint must never see more than `connectionsMax`. */
   #release(connection: Connection): void {
     if (connection.closing === undefined) this.#lend(connection)
     else void connection.closing.then(() => this.#lend(connection))

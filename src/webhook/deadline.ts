@@ -1,9 +1,6 @@
 import { systemClock, type Timer } from '../runtime/index.ts'
 
-/**
- * The deadline of a request, in real time. Runs one task when it is over. An AbortSignal would cost as much as signing
- * a body.
- */
+/** The deadline of a request, in real time. It runs one task. An AbortSignal would cost as much as a signature. */
 export class Deadline {
   readonly #timer: Timer
   #isOver = false
@@ -26,7 +23,6 @@ export class Deadline {
     this.#whenOver = task
   }
 
-  /** Stops the timer. */
   cancel(): void {
     this.#timer.cancel()
   }

@@ -13,7 +13,6 @@ export type RequestOutcome =
       /** Status line and headers arrived in time. The body may be cut off. */
       readonly kind: 'answered'
       readonly status: number
-      /** The value of `Retry-After`; undefined without one. */
       readonly retryAfter: string | undefined
       /** The first 4 KB of the answer's body. */
       readonly excerpt: string

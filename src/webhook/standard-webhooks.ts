@@ -35,11 +35,7 @@ export interface SignedContent {
 /** Longer ids are sent as a hash, because many servers limit the headers of a request to 8 KB. */
 const idLengthMax = 256
 
-/**
- * Makes the Standard Webhooks headers of one request.
- *
- * @param nowMs - the time of this attempt, not of the first one
- */
+/** Makes the Standard Webhooks headers of a request. `nowMs` is the time of this attempt, not of the first one. */
 export function standardWebhooksHeaders(
   { body, messageId }: OutgoingWebhook,
   { secrets }: StandardWebhooksSigning,

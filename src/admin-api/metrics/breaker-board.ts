@@ -47,7 +47,6 @@ export class BreakerBoard {
     )
   }
 
-  /** Whether a destination is configured. */
   knows(destinationId: string): boolean {
     return this.#endpoints.has(destinationId)
   }
@@ -63,7 +62,6 @@ export class BreakerBoard {
     return this.#endpoints.get(destinationId)?.get(url)?.name
   }
 
-  /** Whether the breakers of all of a destination's endpoints are open. */
   areAllOpen(destinationId: string): boolean {
     const entries = [...(this.#endpoints.get(destinationId)?.values() ?? [])]
     return entries.length > 0 && entries.every(({ change }) => change?.state === 'open')
@@ -76,7 +74,6 @@ export class BreakerBoard {
     return { url, breaker: state, probeAtMs, error }
   }
 
-  /** Returns the breaker state of every configured endpoint. */
   statuses(): readonly BreakerStatus[] {
     return [...this.#endpoints].flatMap(([destination, entries]) =>
       [...entries.values()].map(({ name, change }) => ({

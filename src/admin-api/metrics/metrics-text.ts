@@ -4,10 +4,7 @@ import { Breather } from '../../runtime/index.ts'
 /** Lines to write before checking whether to yield. */
 const linesAtOnce = 100
 
-/**
- * Writes all metrics in the Prometheus text format, as prom-client does, but yields to the event loop in between: a
- * thousand destinations make 50,000 lines.
- */
+/** Writes metrics as prom-client does, but yields in between: a thousand destinations make 50,000 lines. */
 export async function metricsText(registry: Registry): Promise<string> {
   const breather = new Breather()
   const lines: string[] = []

@@ -103,7 +103,6 @@ export class Metrics implements Observer {
     }
   }
 
-  /** Counts calls of a source with the same outcome. */
   calls({ sourceId: source, outcome, count }: CountedCalls): void {
     this.sources.count(source, outcome, count)
     if (acceptedOutcomes.includes(outcome)) {
@@ -112,7 +111,6 @@ export class Metrics implements Observer {
     } else this.#counters.rejected.inc({ source, code: outcome }, count)
   }
 
-  /** Keeps the latest rejected calls of a source. */
   rejected(sourceId: string, calls: readonly Omit<LatestRejected, 'atMs'>[]): void {
     for (const call of calls) this.sources.reject(sourceId, call)
   }
@@ -127,18 +125,15 @@ export class Metrics implements Observer {
     this.#histograms.ingest.observe({ source: stored.sourceId }, stored.durationMs / 1_000)
   }
 
-  /** Counts a reload of the configuration by its result. */
   reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#counters.reloads.inc({ result })
     this.#gauges.reloadSuccess.set({}, result === 'refused' ? 0 : 1)
   }
 
-  /** Counts deliveries that an operator discarded. */
   discarded(deliveries: number): void {
     this.#counters.discarded.inc({}, deliveries)
   }
 
-  /** Counts a wrong token or link for the admin API or the page. */
   wrongToken(): void {
     this.#counters.wrongTokens.inc({})
   }
@@ -181,7 +176,6 @@ export class Metrics implements Observer {
     this.breakers.change(change)
   }
 
-  /** Counts whether a request to an endpoint opened a connection or reused one. */
   connection(use: { readonly destinationId: string; readonly kind: 'opened' | 'reused' }): void {
     const { destinationId: destination, kind } = use
     this.#counters[kind].inc({ destination })

@@ -15,13 +15,9 @@ export interface Losses {
 /** After this time without a loss, earlier losses are forgotten. */
 const quietMs = 60 * 60_000
 
-/** How many errors of a destination are remembered. */
 const reasonsMax = 10
 
-/**
- * Counts the failed and expired deliveries of each destination in this process. An hour without a loss resets the
- * count.
- */
+/** Counts the failed and expired deliveries of each destination, until an hour passes without one. */
 export class RecentLosses {
   readonly #clock: Pick<Clock, 'nowMs'>
   readonly #losses = new Map<string, Losses>()

@@ -33,7 +33,6 @@ export class SourceActivity {
     this.#clock = clock
   }
 
-  /** Counts calls with the same outcome. */
   count(sourceId: string, outcome: AddOutcome | RejectionCode, count: number): void {
     const { accepted, rejected } = this.#of(sourceId)
     if (outcome in accepted) accepted[outcome as AddOutcome] += count
@@ -55,7 +54,6 @@ export class SourceActivity {
     latestRejected.length = Math.min(latestRejected.length, keptMax)
   }
 
-  /** The outcomes of a source's calls. */
   of(sourceId: string): Readonly<SourceCounts> {
     return this.#sources.get(sourceId) ?? newCounts()
   }

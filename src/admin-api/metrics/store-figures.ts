@@ -80,7 +80,6 @@ export class StoreFiguresWatch {
     this.#next = this.#options.runtime.clock.schedule(pauseMs, () => void this.start())
   }
 
-  /** Stops measuring. Idempotent. */
   stop(): void {
     this.#isStopped = true
     this.#next?.cancel()

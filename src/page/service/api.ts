@@ -22,7 +22,6 @@ export type Conditions = Readonly<
 
 export type DeliveryAction = 'retry' | 'discard'
 
-/** The number of rows on a page of a list. */
 const pageRows = 50
 /** The number of deliveries that {@link countDeliveries} reads with one request. */
 const countedRows = 500
@@ -85,7 +84,6 @@ export function setEnabled(id: string, enabled: boolean): Promise<unknown> {
   return act(`v1/destinations/${encodeURIComponent(id)}/${enabled ? 'enable' : 'disable'}`)
 }
 
-/** Sends a sample event to a destination. */
 export function sendTest(id: string): Promise<{ readonly messageId: string }> {
   return act(`v1/destinations/${encodeURIComponent(id)}/test`)
 }

@@ -10,7 +10,6 @@ import { audiencePath } from './route.ts'
 import { session } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
-/** The audiences and computed traits, and a form that syncs an audience with a list. */
 export function Audiences(): JSX.Element {
   const reading = usePolled(() => read('v1/audiences'), [session.version.value])
   return (
@@ -69,7 +68,6 @@ function SyncForm(): JSX.Element {
   )
 }
 
-/** The members of an audience, page by page. */
 export function AudienceMembers({ id }: { readonly id: string }): JSX.Element {
   const [after, turn] = useState<string | undefined>(undefined)
   const reading = useRead(() => readMembers(id, after), [after, session.version.value])

@@ -19,7 +19,6 @@ const meanings: Readonly<Record<RegulationType, string>> = {
   UNSUPPRESS: 'accept calls again',
 }
 
-/** The deletion requests, and a form for a new one. */
 export function Deletions(): JSX.Element {
   const [before, turn] = useState<string | undefined>(undefined)
   const reading = usePolled(() => readRegulations(before), [before, session.version.value])

@@ -23,7 +23,6 @@ interface Parts {
   readonly conditions: Conditions
 }
 
-/** The deliveries that match, page by page, with actions on all that match. */
 export function Deliveries({ conditions }: Parts): JSX.Element {
   return (
     <>

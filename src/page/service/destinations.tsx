@@ -8,7 +8,6 @@ import { deliveriesPath } from './route.ts'
 import { session } from './service-session.ts'
 import { countLook, states } from './state-badge.tsx'
 
-/** The destinations with their states, and actions on their deliveries. */
 export function Destinations(): JSX.Element {
   const reading = usePolled(() => read('v1/destinations'), [session.version.value])
   return (

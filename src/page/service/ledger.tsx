@@ -23,7 +23,6 @@ const flows = [
   },
 ] as const satisfies readonly Flow[]
 
-/** The accepted events and the deliveries by outcome, and whether the sums agree. */
 export function LedgerView(): JSX.Element {
   const reading = usePolled(() => read('v1/ledger'), [session.version.value])
   return (
@@ -45,7 +44,6 @@ export function LedgerView(): JSX.Element {
   )
 }
 
-/** Shows in one line whether the ledger balances. */
 export function LedgerVerdict({ ledger }: { readonly ledger: DeliveryLedger }): JSX.Element {
   const isBalanced = flows.every(({ total, parts }) => sumOf(parts, ledger) === ledger[total])
   return (

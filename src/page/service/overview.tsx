@@ -10,7 +10,6 @@ import { deliveriesPath } from './route.ts'
 import { session } from './service-session.ts'
 import { countLook, states } from './state-badge.tsx'
 
-/** The problems, the last hour, the deliveries by state, and whether the ledger balances. */
 export function Overview(): JSX.Element {
   const reading = usePolled(() => read('v1/overview'), [session.version.value])
   return (

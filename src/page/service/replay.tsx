@@ -10,7 +10,6 @@ const texts = [
   ['until', 'Accepted before', '1h'],
 ] as const
 
-/** A form that sends archived events again. */
 export function Replay(): JSX.Element {
   const reading = useRead(() => read('v1/sources'), [])
   const sources = reading.kind === 'read' ? reading.value.sources : []

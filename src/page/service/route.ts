@@ -6,7 +6,6 @@ export type Route =
   | { readonly view: 'deliveries'; readonly conditions: Conditions }
   | { readonly view: 'story' | 'audience'; readonly id: string }
 
-/** A view without parameters. */
 export type PlainView = (typeof plainViews)[number]
 
 const plainViews = [
@@ -32,18 +31,15 @@ export function readRoute(hash: string): Route {
   return { view, conditions: Object.fromEntries(new URLSearchParams(query)) }
 }
 
-/** Returns the link to the deliveries that meet conditions. */
 export function deliveriesPath(conditions: Conditions): string {
   const given = Object.entries(conditions).filter(([, value]) => value !== '')
   return `#/deliveries?${new URLSearchParams(given)}`
 }
 
-/** Returns the link to the members of an audience. */
 export function audiencePath(key: string): string {
   return `#/audiences/${encodeURIComponent(key)}`
 }
 
-/** Returns the link to the history of a delivery. */
 export function storyPath(id: string): string {
   return `#/deliveries/${encodeURIComponent(id)}`
 }

@@ -148,7 +148,6 @@ class ServiceSession {
     })
   }
 
-  /** Asks for confirmation of a deletion request. */
   proposeDeletion(type: RegulationType, subjectIds: readonly string[]): void {
     if (subjectIds.length === 0) {
       tell('Name at least one user.')
@@ -167,7 +166,6 @@ class ServiceSession {
     }
   }
 
-  /** Asks whether to send archived events again. */
   proposeReplay(conditions: Readonly<Record<string, string>>): void {
     const described = Object.entries(conditions).map(([name, value]) => `${name} ${value}`)
     const chosen = described.length === 0 ? 'all archived events' : described.join(', ')
@@ -182,7 +180,6 @@ class ServiceSession {
     }
   }
 
-  /** Performs a proposed action. */
   async confirm({ act }: Proposal): Promise<void> {
     this.proposal.value = undefined
     await tried(async () => {

@@ -11,7 +11,6 @@ import { session } from './service-session.ts'
 import { setupSnippets } from './setup-snippets.ts'
 import { Table } from './table.tsx'
 
-/** The sources with their accepted and rejected calls, the latest rejections, and sample code. */
 export function Sources(): JSX.Element {
   const reading = usePolled(() => read('v1/sources'), [session.version.value])
   return (

@@ -12,7 +12,6 @@ const readMs = 2_000
 /** Maximum requests to show. Manual retries can add any number. */
 const requestsMax = 200
 
-/** The history of a delivery: its facts, requests, next attempt and body. */
 export function Story({ id }: { readonly id: string }): JSX.Element {
   const reading = usePolled(() => readStory(id), [session.version.value], readMs)
   return (

@@ -7,9 +7,7 @@ type DocumentOutcome =
   | { readonly kind: 'valid'; readonly document: ConfigurationDocument }
   | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
 
-/**
- * Checks each setting by itself and fills in defaults. `isKept` says whether problems must hide the value at a path.
- */
+/** Checks each setting by itself and fills in defaults. `isKept` says where problems must hide the value. */
 export function checkDocument(
   given: unknown,
   isKept: (path: DocumentPath) => boolean,
@@ -45,8 +43,7 @@ function placeIssues(
       return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
     }
     if (issue.code === 'invalid_union') {
-      // If all problems of an alternative are inside the value, the value has the alternative's type. Report only those
-      // problems.
+      // If all problems of an alternative are inside the value, its type is right: report only those.
       const meant = issue.errors.find((inner) =>
         inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
       )

@@ -66,9 +66,7 @@ export function secretSettingAt(path: DocumentPath): SecretSetting | undefined {
   )
 }
 
-/**
- * Whether problems must hide the value at a path. It may be a secret, or stand where an object with a secret belongs.
- */
+/** Whether problems must hide the value at a path: it may be a secret, or stand in place of an object with one. */
 export function isKeptFromProblems(path: DocumentPath): boolean {
   return secretSettings.some(({ pattern }) => leadsTo(path, pattern))
 }

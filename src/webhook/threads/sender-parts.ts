@@ -38,7 +38,6 @@ export interface SenderParts {
     readonly close: () => Promise<void>
   }
   [sender: number]: {
-    /** Signs and sends a webhook once. */
     readonly post: (webhook: ThreadWebhook) => Promise<RequestResult>
     /** Closes the sender and removes it from these objects. */
     readonly close: () => Promise<void>

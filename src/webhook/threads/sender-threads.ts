@@ -11,10 +11,7 @@ import type {
 
 const program = workerProgram('sender-thread', import.meta.url)
 
-/**
- * Threads among which senders are divided. A thread starts with its first sender. If it dies, requests of its senders
- * reject.
- */
+/** Threads among which senders are divided. A thread starts with its first sender. If it dies, requests reject. */
 export class SenderThreads {
   readonly #threadsMax: number
   readonly #threads: SenderThread[] = []
