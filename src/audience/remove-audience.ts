@@ -1,4 +1,4 @@
-import type { Audience, NewAudience } from './audience.ts'
+import type { Audience, Member, NewAudience } from './audience.ts'
 import { audienceNow, BegunSync, mayGoOn, memberPages, type SyncContext } from './begun-sync.ts'
 import type { AudienceReader } from './store-port.ts'
 import { noSyncCounts } from './sync-listener.ts'
@@ -47,18 +47,33 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
   return { kind: kind === 'complete' ? 'removed' : kind, audience, left }
 }
 
-/** Makes a dry run of a removal: reports the members that would leave, without changing anything. */
+/** Makes a dry run of a removal: reports the users who would leave, without changing anything. */
 export async function previewRemoval(options: RemovalPreviewOptions): Promise<RemovalOutcome> {
   const { store, listener } = options
   const audience = await knownAudience(options)
   let left = 0
-  for await (const members of memberPages(store, audience.key)) {
-    if (!(await mayGoOn(options))) return { kind: 'ended', audience, left }
+  const leave = (members: readonly Member[]): void => {
     listener.changed(members.map(({ identity }) => ({ identity, value: null })))
     left += members.length
     listener.progress({ ...noSyncCounts, left })
   }
+  let waiting: readonly Member[] = []
+  for await (const page of memberPages(store, audience.key)) {
+    if (!(await mayGoOn(options))) return { kind: 'ended', audience, left }
+    const members = [...waiting, ...page]
+    // A user leaves with the last member, which may be on the next page.
+    leave(members.filter((member, index) => isOfOtherUser(member, members[index + 1])))
+    waiting = page.slice(-1)
+  }
+  if (waiting.length > 0) leave(waiting)
   return { kind: 'removed', audience, left }
+}
+
+function isOfOtherUser({ identity }: Member, next: Member | undefined): boolean {
+  if (next === undefined) return false
+  const { userId, anonymousId } = next.identity
+  if (identity.userId !== userId) return true
+  return userId === null && identity.anonymousId !== anonymousId
 }
 
 function knownAudience({ store, audience, runtime }: RemovalPreviewOptions): Promise<Audience> {

@@ -96,7 +96,10 @@ export interface MembersRequest {
 export interface AudienceReader {
   /** Lists every audience, ordered by key. */
   list(): Promise<readonly Audience[]>
-  /** Lists members in a stable order, which depends on the engine; none if there is no such audience. */
+  /**
+   * Lists members in a stable order, which depends on the engine; none if there is no such audience. Members of one user
+   * follow one another.
+   */
   members(request: MembersRequest): Promise<readonly Member[]>
 }
 

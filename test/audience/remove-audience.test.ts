@@ -62,9 +62,27 @@ describe('the removal of an audience', () => {
       left: 1_500,
     })
     expect(changes).toHaveLength(1_500)
-    expect(progress.map(({ left }) => left)).toEqual([1_000, 1_500])
+    expect(progress.map(({ left }) => left)).toEqual([999, 1_499, 1_500])
     expect((await membersOf(store.audiences, shoppers.key)).size).toBe(1_500)
     expect(await deliver(store)).toEqual([])
+  })
+
+  it('counts a user with several identifiers once, also in a dry run', async () => {
+    const { store, remove } = await setting(0)
+    const users = Array.from({ length: 500 }, (_, user) => [
+      `u${user},a`,
+      `u${user},b`,
+      `,c${user}`,
+    ])
+    const list = `id,anonymousId\n${users.flat().join('\n')}\n`
+    await sync({ ...syncOptions({ store: store.audiences, rows: rowsOf('') }), list })
+    const { listener, changes } = listening()
+    const means = syncOptions({ store: store.audiences, rows: rowsOf('id\n'), listener })
+    const planned = await previewRemoval(means)
+    const { outcome, changes: made } = await remove()
+    expect(outcome.left).toBe(1_000)
+    expect(planned.left).toBe(1_000)
+    expect(changes).toEqual(made)
   })
 
   it('can be interrupted; the next removal continues', async () => {

@@ -35,6 +35,12 @@ export function membersSuite(tested: AudiencesUnderTest): void {
       },
     )
 
+    test('of one user follow one another', async () => {
+      await tested.sync(list)
+      const users = (await tested.pages('vip', 4)).flat().map((one) => one.identity.userId)
+      expect(users.lastIndexOf('u_1') - users.indexOf('u_1')).toBe(1)
+    })
+
     test('keep their order in the next sync', async () => {
       await tested.sync(list)
       const first = (await tested.pages('vip', 3)).flat()
