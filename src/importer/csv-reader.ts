@@ -89,7 +89,7 @@ export class CsvReader {
       return
     }
     const message =
-      'A quote that opens in this row is never closed, so the rest of the list is lost'
+      'A quote that opens in this row is never closed, so the rest of the list cannot be read'
     if (this.#layout === undefined) throw unusableHeader('a quote in its header is not closed')
     rows.push(badRow(this.#recordLine, 'invalid_csv', message))
   }

@@ -210,7 +210,10 @@ describe('a CSV', () => {
       'id\n"a"b\n',
       'The row is not valid CSV: text follows the closing quote of a cell, or a quote within it is not doubled',
     ],
-    ['id\n"a', 'A quote that opens in this row is never closed, so the rest of the list is lost'],
+    [
+      'id\n"a',
+      'A quote that opens in this row is never closed, so the rest of the list cannot be read',
+    ],
   ])('says what is wrong with %j', async (text, message) => {
     expect(await messageOfBad(text)).toBe(message)
   })

@@ -12,7 +12,7 @@ export function refusalError(
     case 'running':
       return new EvrouteError({
         code: 'sync_running',
-        message: `Cannot begin: another sync of ${plainText(refusal.key)}, or its removal, is under way`,
+        message: `Cannot begin: another sync or removal of ${plainText(refusal.key)} is running`,
         hint: 'When it has ended, run the command again.',
       })
     case 'unknown_source':

@@ -18,7 +18,7 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
 Example:
   source <(evroute completion bash)
 
-bash needs its package bash-completion.
+bash needs the package bash-completion.
 
 Exit codes: 0 printed; 2 usage.`,
     )

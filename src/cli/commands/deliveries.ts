@@ -29,12 +29,12 @@ function filterOptions(states: readonly LoggedState[]) {
     messageId: option('--message <id>', 'only deliveries of the event with this messageId'),
     sinceMs: option(
       '--since <moment>',
-      'accepted since then, such as 2026-11-20 or 2h (2 hours ago)',
+      'accepted from this time: 2026-11-20, or 2h for 2 hours ago',
       momentFlag,
     ),
     untilMs: option(
       '--until <moment>',
-      'accepted before then; same formats as --since',
+      'accepted before this time; same formats as --since',
       momentFlag,
     ),
   }

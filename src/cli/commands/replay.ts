@@ -18,10 +18,10 @@ const options = {
     types: option('--type <type>', 'only this type, repeatable', eventTypesFlag),
     sinceMs: option(
       '--since <time>',
-      'since then, such as 2026-11-20 or 2h (2 hours ago)',
+      'from this time: 2026-11-20, or 2h for 2 hours ago',
       momentFlag,
     ),
-    untilMs: option('--until <time>', 'before then; same formats as --since', momentFlag),
+    untilMs: option('--until <time>', 'before this time; same formats as --since', momentFlag),
     ratePerSecond: option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag),
   }),
   ...inGroup('Captures:', {

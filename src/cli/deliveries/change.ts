@@ -82,7 +82,7 @@ const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
     'If a process is delivering from the store, it sends them at once. Otherwise the next `send` or ' +
     '`replay` with this --store and the same --to sends them.',
   service:
-    'The service sends them now, unless their endpoints are down or limited, or their destination is ' +
+    'The service sends them now, unless their endpoints are down or rate-limited, or their destination is ' +
     'disabled or no longer configured.',
 }
 
@@ -93,7 +93,7 @@ async function nextText({ destinationId }: DeliveryFilter, run: ReadersRun): Pro
   if (destination?.enabled === true) return nextTexts[run.from]
   const [state, remedy] =
     destination === undefined ? ['no longer configured', 'add it again'] : ['disabled', 'enable it']
-  return `Nothing sends them: the destination ${plainText(destinationId)} is ${state}. To send them, ${remedy}.`
+  return `They are not sent: the destination ${plainText(destinationId)} is ${state}. To send them, ${remedy}.`
 }
 
 async function reasonsOf(

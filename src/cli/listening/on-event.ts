@@ -4,6 +4,7 @@ import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { messageOf, plainText, SettingError, systemCode } from '../../model/index.ts'
 import { systemClock, timeoutSignal } from '../../runtime/index.ts'
+import { countOf } from '../output/numbers.ts'
 import { signalTree, spawnTree, type TreeCommand } from '../process-tree.ts'
 
 /** The program of `--on-event`. */
@@ -75,7 +76,7 @@ export class EventProgram {
     this.#kill()
     await this.#untilIdle()
     process.off('exit', this.#kill)
-    if (this.#skipped > 0) this.#report(`was not run for ${this.#skipped} of the events`)
+    if (this.#skipped > 0) this.#report(`was not run for ${countOf(this.#skipped, 'event')}`)
   }
 
   #startNext(): void {
@@ -149,7 +150,7 @@ function endOutputOf(child: ChildProcess): void {
 
 function failureOf(code: number | null, signal: string | null): string | undefined {
   if (signal !== null) return `was ended by ${signal}`
-  return code === 0 ? undefined : `ended with ${code ?? ''}`
+  return code === 0 ? undefined : `ended with exit code ${code ?? ''}`
 }
 
 /** Checks that a program exists and is executable, before any event needs it. */

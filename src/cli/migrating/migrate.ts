@@ -26,7 +26,7 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const { newId, clock } = createRuntime()
   const format = progressFormat(elapsedMs)
-  let line = 'looking at both sides'
+  let line = 'looking at the file and the database'
   const endProgress = startProgress(io, () => line, { color: run.color, quiet: false })
   try {
     const outcome = await migrateStore({

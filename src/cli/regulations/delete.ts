@@ -102,7 +102,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
     // An archive file could not be read or written, so it may still contain events of the users.
     if ((archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
     if (archivesLeft.length > 0 && !json) {
-      run.report.note(`${plainText(id)} is waiting for the services that keep these archives`)
+      run.report.note(`${plainText(id)} is waiting for the services that keep the archives above`)
     }
     if (isHeldUp(found) && !run.io.stop.aborted) {
       run.report.note(
@@ -131,6 +131,6 @@ function interruption(
     stored > 0 && effectsOf(type).notifies
       ? '. Running the command again notifies destinations twice about the users in those regulations'
       : ''
-  report.note(`Interrupted: ${regulations} stored, which do not cover all users${again}`)
+  report.note(`Interrupted: ${regulations} stored; some users are not covered${again}`)
   return exitCodes.interrupted
 }

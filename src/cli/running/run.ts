@@ -217,5 +217,5 @@ function pageText({ EVROUTE_URL }: TestBed['environment']): string {
 
 function endText(code: number): string {
   const [signal] = Object.entries(constants.signals).find(([, each]) => each + 128 === code) ?? []
-  return `The command ended with ${code}${signal === undefined ? '' : ` (${signal})`}`
+  return `The command ended with exit code ${code}${signal === undefined ? '' : ` (${signal})`}`
 }

@@ -163,7 +163,7 @@ async function checkFormat(path: string): Promise<void> {
 
 function requestOfRow(row: Row): Row {
   if (row.kind === 'bad' || isCapturedRow(row.value)) return row
-  const message = 'The row is not a captured request, but the first row is'
+  const message = 'The first row is a captured request, but this row is not'
   return { kind: 'bad', line: row.line, code: 'wrong_type', message }
 }
 
@@ -176,7 +176,7 @@ function callOfRow(row: Row): Row {
     return { kind: 'bad', line, code: 'event_too_large', message }
   }
   if (isCapturedRow(value)) {
-    const message = 'The row is a captured request, but the first row is a call'
+    const message = 'The first row is a call, but this row is a captured request'
     return { kind: 'bad', line, code: 'wrong_type', message }
   }
   return { ...row, value: callOfArchivedRow(value) }

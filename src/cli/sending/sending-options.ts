@@ -148,7 +148,7 @@ async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget 
   if (values.writeKey !== undefined) {
     throw new SettingError(
       '--write-key',
-      'Cannot use --write-key without --endpoint: webhooks need none',
+      'Cannot use --write-key without --endpoint: webhooks need no write key',
       'Name the service with --endpoint or EVROUTE_ENDPOINT.',
     )
   }
@@ -209,7 +209,7 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   if (clock === 'virtual') {
     throw new SettingError(
       '--store',
-      'Cannot use --store together with --clock virtual: the store would hold times that have not come',
+      'Cannot use --store together with --clock virtual: the store would contain times in the future',
     )
   }
 }

@@ -181,7 +181,8 @@ interface WhyAsked {
 
 /** The reason to ask a service when the store is in memory. */
 export const inMemory: WhyAsked = {
-  because: 'The store is memory:, so everything that a command does is lost when it ends',
+  because:
+    'The store is in memory, so everything that a command does is lost when the command ends',
   hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 
@@ -189,7 +190,7 @@ export const inMemory: WhyAsked = {
 export function inUse(storeUrl: string): WhyAsked {
   return {
     because: `Another process is delivering from ${storeName(storeUrl)}`,
-    hint: 'If it is a service, name its admin API with --api and --token. Otherwise, run this again when it has ended.',
+    hint: 'If it is a service, name its admin API with --api and --token. Otherwise, wait until it has ended.',
   }
 }
 

@@ -91,7 +91,7 @@ describe('delete', () => {
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stderr).toMatch(
-      /Interrupted: .* stored, which do not cover all users\. Running the command again notifies destinations twice about the users in those regulations/,
+      /Interrupted: .* stored; some users are not covered\. Running the command again notifies destinations twice about the users in those regulations/,
     )
   })
 

@@ -173,7 +173,7 @@ describe('deliveries --api', () => {
       code: 0,
       stdout: '1 delivery is due again\n',
       stderr:
-        'The service sends them now, unless their endpoints are down or limited, or their destination is ' +
+        'The service sends them now, unless their endpoints are down or rate-limited, or their destination is ' +
         'disabled or no longer configured.\n',
     })
     expect(await store.list({ filter: { states: ['pending'] }, limit: 9 })).toMatchObject([
@@ -196,7 +196,7 @@ describe('deliveries --api', () => {
     const { url } = await startAdmin({ samples: [failed], options })
     expect(await overApi(url, ['deliveries', 'retry', '--destination', 'crm'])).toMatchObject({
       stdout: '1 delivery is due again\n',
-      stderr: `Nothing sends them: the destination crm is ${text}\n`,
+      stderr: `They are not sent: the destination crm is ${text}\n`,
     })
   })
 

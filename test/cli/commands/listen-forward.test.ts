@@ -139,7 +139,7 @@ describe('listen --on-event', () => {
     const { code, stderr } = await command.ended
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: `seen\n--on-event ${path} ended with 3 (event #1)\n`,
+      stderr: `seen\n--on-event ${path} ended with exit code 3 (event #1)\n`,
     })
   })
 

@@ -69,7 +69,7 @@ describe('EventProgram', () => {
   })
 
   test.each([
-    { how: 'a code', code: 'process.exit(3)', said: 'ended with 3 (event #7)\n' },
+    { how: 'a code', code: 'process.exit(3)', said: 'ended with exit code 3 (event #7)\n' },
     {
       how: 'a signal',
       code: 'process.kill(process.pid, "SIGKILL")',
@@ -145,7 +145,7 @@ describe('EventProgram', () => {
     }
     await hook.close(never)
     expect(sockets).toHaveLength(runsMax + 4)
-    expect(output.text).toMatch(/\n--on-event \S+ was not run for 2 of the events\n$/)
+    expect(output.text).toMatch(/\n--on-event \S+ was not run for 2 events\n$/)
   })
 
   test('ends running programs and their processes when it is stopped', async () => {

@@ -45,8 +45,12 @@ describe('a delivery that is pending at the end of a run', () => {
 
 describe('the exit of a command', () => {
   test.each([
-    ['process.exit(7)', 7, 'The command ended with 7\n'],
-    ["process.kill(process.pid, 'SIGKILL')", 137, 'The command ended with 137 (SIGKILL)\n'],
+    ['process.exit(7)', 7, 'The command ended with exit code 7\n'],
+    [
+      "process.kill(process.pid, 'SIGKILL')",
+      137,
+      'The command ended with exit code 137 (SIGKILL)\n',
+    ],
   ])('is named as the reason for a failure: %s', async (program, expected, line) => {
     const { code, stderr } = await runModule(['--expect', 'type:track'], program)
     expect(code).toBe(expected)

@@ -143,7 +143,7 @@ describe('a running service', () => {
     const refused = await project.run(shoppers, { stdin: 'id\nu_1\n' })
     expect(refused).toMatchObject({ code: 7, stdout: '' })
     expect(refused.stderr).toBe(
-      'evroute: The store is memory:, so everything that a command does is lost when it ends, and no ' +
+      'evroute: The store is in memory, so everything that a command does is lost when the command ends, and no ' +
         `service answers at http://127.0.0.1:${port}/. Start \`evroute serve\` with an admin API, or ` +
         'name a store that lasts: --store sqlite:<file> or postgres://...\n',
     )
