@@ -22,7 +22,8 @@ interface ReadinessOptions {
 const hindranceReasons: Readonly<Record<SendingHindrance, string>> = {
   joining: 'The process has just joined others that share the store, and may not send yet',
   store: 'The store does not answer',
-  clocks: 'The clocks of the process and of the store disagree, so the process sends nothing',
+  clocks:
+    'The clocks of the process and of the store disagree, so the process accepts and sends nothing',
 }
 
 /** Decides whether a service is ready for requests. */
@@ -68,12 +69,14 @@ export class Readiness {
     const { role, hindrance } = this.#options
     if (this.#isClosing) return ['The service is closing']
     if (this.#hasFailed) return ['Delivery has failed: nothing is sent any more']
+    const hinders = role === 'ingest' ? undefined : hindrance()
+    // The store refuses events because of the clocks.
+    if (hinders === 'clocks') return [hindranceReasons.clocks]
     if (role !== 'deliver' && this.#isRecent(this.#refusedAtMs, refusedMs)) {
       return ['The store or an archive does not accept events']
     }
     const storeReason = await this.#storeReason()
     if (storeReason !== undefined) return [storeReason]
-    const hinders = role === 'ingest' ? undefined : hindrance()
     return hinders === undefined ? [] : [hindranceReasons[hinders]]
   }
 

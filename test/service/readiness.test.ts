@@ -109,6 +109,13 @@ describe('readiness', () => {
     expect(await readiness.reasons()).toEqual([])
   })
 
+  test('says that the clocks disagree rather than that the store then refuses events', async () => {
+    const { state, readiness } = createReadiness()
+    state.hindrance = 'clocks'
+    readiness.refused()
+    expect(await readiness.reasons()).toEqual([expect.stringContaining('clocks')])
+  })
+
   test('reports closing ahead of any other reason', async () => {
     const { state, readiness } = createReadiness()
     state.check = hangs
