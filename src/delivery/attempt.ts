@@ -15,7 +15,6 @@ import type { LeasedDelivery, Settlement } from './store-port.ts'
 interface AttemptContext {
   readonly runtime: Runtime
   readonly destination: Destination
-  /** The gates to the endpoints that get a request in this round. */
   readonly gates: readonly EndpointGate[]
   /** Sends the delivery through a gate; never rejects. */
   readonly post: (gate: EndpointGate) => Promise<RequestOutcome>

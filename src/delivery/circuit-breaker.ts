@@ -13,7 +13,6 @@ export interface BreakerPolicy {
   readonly windowMs: number
   /** How long the breaker stays open at first. Doubles each time the breaker reopens without having closed. */
   readonly openMs: number
-  /** Maximum time that the breaker stays open. */
   readonly openMsMax: number
   /** Minimum time between early probes, which manual retries may make. */
   readonly earlyProbeEveryMs: number
@@ -306,7 +305,6 @@ export class CircuitBreaker {
   }
 }
 
-/** Returns when a delivery in this lane may probe the endpoint. */
 function probeTime({ probeAtMs, earlyProbeAtMs }: OpenPhase, lane: Lane): number {
   return lane === 'manual' ? Math.min(probeAtMs, earlyProbeAtMs) : probeAtMs
 }

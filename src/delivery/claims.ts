@@ -11,7 +11,6 @@ interface ClaimsOptions extends DispatcherParts {
   readonly taken: (destinationId: string) => void
 }
 
-/** A share to claim, and the queue that will receive the deliveries. */
 interface Claim {
   readonly queue: DestinationQueue
   readonly share: Share

@@ -27,7 +27,6 @@ const silentMs = 5 * 60_000
 /** Maximum number of reasons to count separately per endpoint; all others count as `other`. */
 const reasonsMax = 16
 
-/** The log lines about a fault. */
 interface FaultTexts {
   readonly begins: string
   readonly ends: string

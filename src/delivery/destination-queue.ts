@@ -225,9 +225,7 @@ export class DestinationQueue {
     return parkedUntilMs
   }
 
-  /**
-   * When a pace will next let a ready delivery start, in milliseconds since 1970; undefined if no pace holds one back.
-   */
+  /** When a pace next lets a ready delivery start, in milliseconds since 1970; undefined if no pace holds one back. */
   startsAtMs(nowMs: number): number | undefined {
     if (!this.hasReady) return undefined
     const timesMs = this.#gates

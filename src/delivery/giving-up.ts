@@ -15,7 +15,6 @@ export class GivingUp {
     this.#parts = parts
   }
 
-  /** Notes that an endpoint of a destination is still down. */
   note(destinationId: string, error: string): void {
     this.#down.set(destinationId, error)
   }

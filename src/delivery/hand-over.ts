@@ -23,7 +23,6 @@ export interface Addition {
   /** For each destination, the positions of the events to deliver to it. */
   readonly positions: ReadonlyMap<string, readonly number[]>
   readonly handOver: readonly ReservedRoom[]
-  /** When the leases of the deliveries that are handed over begin. */
   readonly start: LeaseStart
 }
 
@@ -31,7 +30,6 @@ export interface Addition {
 export type HandedOver = ReadonlyMap<string, readonly LeasedDelivery[]>
 
 interface HandOversOptions extends DispatcherParts {
-  /** Whether the dispatcher has stopped, so that it takes no deliveries. */
   readonly isStopped: () => boolean
 }
 

@@ -24,7 +24,6 @@ export interface LoggedDelivery extends DeliveryKey, DeliveryProgress {
   readonly state: LoggedState
   /** Why the next round is due, or, for an ended delivery, why the last one was. */
   readonly lane: Lane
-  /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
   /** When its next round is due, in milliseconds since 1970; null unless it is pending. */
   readonly dueAtMs: number | null

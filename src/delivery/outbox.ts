@@ -48,7 +48,6 @@ export class Outbox {
     return !this.#writing
   }
 
-  /** Adds the end of a lease to the next batch. */
   settle(settlement: Settlement): void {
     this.#settlements.push(settlement)
     this.#unwritten++
@@ -62,7 +61,6 @@ export class Outbox {
     }
   }
 
-  /** Adds a request for the log to the next batch. */
   log(request: RequestRecord): void {
     this.#requests.push(request)
     this.#begin()

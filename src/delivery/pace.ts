@@ -6,7 +6,6 @@ export interface PaceOptions {
   readonly pauseMsMax: number
 }
 
-/** A second with requests: how many started in it, and how many the endpoint admitted in it. */
 interface ActiveSecond {
   startMs: number
   started: number
@@ -57,7 +56,6 @@ export class Pace {
   /** The operator's limit in requests per second; `Infinity` for none. */
   limit = Infinity
   readonly #options: PaceOptions
-  /** The rate right after the last cut. */
   #perSecondAtCut = Infinity
   #perSecond = Infinity
   /** The position on the curve: the sum of the intervals of all requests admitted since the last cut. */
@@ -101,11 +99,7 @@ export class Pace {
     return this.pausedUntilMs(nowMs) ?? this.#nextAtMs - earlyMs
   }
 
-  /**
-   * Notes that a request is starting.
-   *
-   * @returns a value to pass to {@link admitted} or {@link refused} when the request ends
-   */
+  /** Notes the start of a request. Returns a value to pass to {@link admitted} or {@link refused} when it ends. */
   start(nowMs: number): number {
     // Let requests make up for a millisecond that is lost by rounding the clock.
     this.#nextAtMs = Math.max(this.#nextAtMs, nowMs - 1) + 1_000 / this.perSecond

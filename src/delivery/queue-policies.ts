@@ -6,9 +6,7 @@ import type { RetryPolicy } from './retry-policy.ts'
 export interface QueuePolicies {
   /** Maximum number of requests in flight per endpoint; 0 to send none for now. */
   readonly concurrency: number
-  /** The share of each endpoint's rate that this process may use, above 0 and up to 1. */
   readonly rateShare: number
-  /** How many deliveries in a lane may be ready, however low the concurrency. */
   readonly readyMin: number
   readonly breaker: BreakerPolicy
   readonly pace: PaceOptions

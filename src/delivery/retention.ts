@@ -120,7 +120,6 @@ export class Retention {
     }
   }
 
-  /** Logs how many deliveries expired, one line per reason and destination. */
   #tell(counts: readonly GivenUpDeliveries[]): void {
     for (const { reason, destinationId: destination, deliveries } of counts) {
       const fields = { reason, destination, deliveries }

@@ -25,7 +25,6 @@ export const defaultRetryPolicy: RetryPolicy = Object.freeze({
 interface FailedRound {
   /** Number of rounds in the window, including this one. */
   readonly attempts: number
-  /** When this round ended, in milliseconds since 1970. */
   readonly endedAtMs: number
 }
 

@@ -6,7 +6,6 @@ import type { EndpointHold, LeasedDelivery, Settlement } from './store-port.ts'
 export interface EndpointResult {
   readonly url: string
   readonly verdict: RequestVerdict
-  /** Why the request failed; null on success. */
   readonly error: string | null
   /** The pause that the endpoint asked for; undefined if it asked for none. */
   readonly retryAfterMs: number | undefined
@@ -23,7 +22,6 @@ export interface Round {
   readonly urls: readonly string[]
   /** The results so far, one per endpoint that got a request. */
   readonly results: readonly EndpointResult[]
-  /** When the round started, in milliseconds since 1970. */
   readonly startedAtMs: number
   /** When the round ended or was decided, in milliseconds since 1970. */
   readonly endedAtMs: number

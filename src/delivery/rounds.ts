@@ -36,7 +36,6 @@ interface RoundsOptions {
   readonly failed: (error: unknown) => void
 }
 
-/** A delivery to send, and the gates to send it through. */
 type RoundStart = Start & { readonly kind: 'round' }
 
 /**
@@ -136,7 +135,6 @@ export class Rounds {
     }
   }
 
-  /** Applies news about an endpoint from another process. */
   hear(news: BreakerNews): void {
     const queue = this.#targets.get(news.destinationId)?.queue
     const gate = queue?.gateOf(news.endpoint)
@@ -270,7 +268,6 @@ export class Rounds {
   }
 }
 
-/** The gate whose breaker changed, and the error of the request that changed it. */
 interface ChangedBreaker {
   readonly gate: EndpointGate
   readonly queue: DestinationQueue

@@ -61,7 +61,6 @@ export interface Lease extends DeliveryKey {
 
 /** A delivery that the dispatcher has leased and must settle. */
 export interface LeasedDelivery extends Lease, DeliveryProgress {
-  /** When the event was accepted, in milliseconds since 1970. */
   readonly acceptedAtMs: number
   readonly messageId: string
   readonly type: EventType
@@ -170,7 +169,6 @@ export interface AddResult {
 export interface ClaimRequest {
   /** When the leases begin. */
   readonly nowMs: number
-  /** How many deliveries to lease from each lane. */
   readonly shares: readonly Share[]
 }
 
@@ -216,11 +214,7 @@ export interface DeliveryStore extends DeliveryLog {
    * @returns the settlements that took effect
    */
   settle(batch: SettleRequest): Promise<readonly Settlement[]>
-  /**
-   * Probes writability with a throwaway row.
-   *
-   * @throws StoreUnusableError
-   */
+  /** Probes writability with a throwaway row. Throws StoreUnusableError if the row cannot be written. */
   checkWritable(): Promise<void>
   /** Returns when the first delivery in each lane of these destinations can be claimed. Leaves out empty lanes. */
   nextDue(request: DueRequest): Promise<readonly DueTime[]>

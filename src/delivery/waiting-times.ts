@@ -49,7 +49,6 @@ export class WaitingTimes {
     return this.#deferred
   }
 
-  /** Whether no delivery is known to be waiting. */
   get isNothingWaitedFor(): boolean {
     return this.#waitedFor.size + this.#deferred.size === 0
   }
@@ -64,7 +63,6 @@ export class WaitingTimes {
     if (this.#deferred.delete(destinationId)) this.#waitedFor.add(destinationId)
   }
 
-  /** Ends all deferrals. */
   recallAll(): void {
     for (const id of this.#deferred) this.recall(id)
   }
@@ -75,7 +73,6 @@ export class WaitingTimes {
     return dueAtMs === Infinity ? undefined : dueAtMs
   }
 
-  /** Whether a lane is known to be empty. */
   isEmpty(destinationId: string, lane: Lane): boolean {
     const known = this.#lanes.get(destinationId)?.[lane]
     return known?.isWhole === true && known.dueAtMs === Infinity

@@ -10,17 +10,7 @@ import type { Subject } from './subject.ts'
  */
 export type ExpectationState = 'missing' | 'satisfied' | 'decided'
 
-/**
- * Counts the requests that match one expectation. Keeps only two requests: the nearest miss, and the
- * first one beyond the upper bound.
- *
- * ```ts
- * const tracker = new ExpectationTracker(parseExpectation('type:track x3 within 2s'), nowMs)
- * tracker.observe(event)
- * tracker.stateAt(laterMs) // missing
- * tracker.result().state // unmet
- * ```
- */
+/** Counts the requests that match an expectation. Keeps only the nearest miss and the first request too many. */
 export class ExpectationTracker<Candidate extends Subject = Subject> {
   readonly expectation: Expectation
   /** Requests that arrive later don't count. In milliseconds since 1970; Infinity without `within`. */
@@ -62,7 +52,6 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return atMost === Infinity ? 'decided' : 'satisfied'
   }
 
-  /** The expected and the actual count: `expected exactly 3, got 2, and 1 too late`. */
   get account(): string {
     const late = this.#late === 0 ? '' : `, and ${this.#late} too late`
     return `expected ${countText(this.expectation.count)}, got ${this.#matched}${late}`
@@ -108,7 +97,6 @@ export interface ExpectationResult<Candidate extends Subject = NumberedSubject> 
   readonly matched: number
   /** The expected and the actual count: `expected exactly 3, got 2, and 1 too late`. */
   readonly account: string
-  /** Why the expectation was not met; undefined if it was met. */
   readonly shortfall: Shortfall<Candidate> | undefined
 }
 

@@ -12,7 +12,6 @@ export interface Expectation {
   readonly count: CountRange
   /** Only requests within this time from the beginning of the wait count; undefined for the whole wait. */
   readonly withinMs: number | undefined
-  /** The expectation in the match language. */
   readonly text: string
 }
 

@@ -31,11 +31,7 @@ export function readKeys(scanner: Scanner): WrittenField {
   return { keys, offset, length: scanner.at - offset }
 }
 
-/**
- * Returns the field that a text names. Asterisks in keys are plain characters.
- *
- * @throws MatchError if there is no such field
- */
+/** Returns the field that a text names. Asterisks in keys are plain characters. Throws MatchError for no such field. */
 export function fieldOf(written: WrittenField, scanner: Scanner): Field {
   const { keys } = written
   const [first, ...inner] = keys

@@ -60,11 +60,7 @@ const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
 
 const anyNumber: NumberKind = { kind: 'number', parse: parseNumber, accepted: '' }
 
-/**
- * Reads the values after a field's colon. Several values, separated by commas, are alternatives.
- *
- * @throws MatchError if the field cannot have one of them
- */
+/** Reads the alternative values after a field's colon. Throws MatchError for a value that the field cannot have. */
 export function readValues(scanner: Scanner, field: Field): readonly ValueTest[] {
   const kind: ValueKind =
     field.kind === 'named' ? (kinds[field.name] ?? { kind: 'text' }) : { kind: 'any' }
@@ -74,11 +70,7 @@ export function readValues(scanner: Scanner, field: Field): readonly ValueTest[]
   return tests
 }
 
-/**
- * Reads the size after `larger:`.
- *
- * @throws MatchError if it is not a size
- */
+/** Reads the size after `larger:`. Throws MatchError for anything else. */
 export function readLargerThan(scanner: Scanner): ValueTest {
   const written = scanner.read(/[,"]/)
   const size = parseSize(written.text)

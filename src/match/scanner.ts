@@ -74,7 +74,6 @@ export class Scanner {
     return /^\S*/.exec(this.#text.slice(this.#at))?.[0] ?? ''
   }
 
-  /** Moves back to an earlier offset. */
   moveTo(offset: number): void {
     this.#at = offset
   }

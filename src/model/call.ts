@@ -64,9 +64,7 @@ export type TrackCall = CallFields &
 /** Records that a user saw a screen of an app. Needs a userId or an anonymousId. */
 export type ScreenCall = CallFields &
   UserFields & {
-    /** The name of the screen or page. */
     readonly name?: string | undefined
-    /** The category of the screen or page. */
     readonly category?: string | undefined
     /** Attributes. The specification defines the meaning of `url`, `title`, `referrer` and `path` of a page. */
     readonly properties?: Properties | undefined

@@ -65,7 +65,6 @@ export interface DestinationFilter {
 export interface Destination {
   /** Unique among the destinations. */
   readonly id: string
-  /** The sources whose events the destination gets. */
   readonly sourceIds: readonly string[]
   /** If false, nothing is sent to the destination. */
   readonly enabled: boolean

@@ -3,7 +3,6 @@ import type { JsonObject } from './json.ts'
 /** Fields of the bodies of all calls except alias. */
 export interface CallBody {
   readonly version: 1
-  /** The user's id; absent if the call has none. */
   readonly userId?: string
   /** The anonymous id; absent if the call has none. A call can have both ids. */
   readonly anonymousId?: string
@@ -25,7 +24,7 @@ export interface IdentifyBody extends CallBody {
 /** The webhook of a track call. */
 export interface TrackBody extends CallBody {
   readonly type: 'track'
-  /** The name of what happened. */
+  /** The name of the event, such as `Order Completed`. */
   readonly event: string
   /** Attributes of the event. */
   readonly properties?: JsonObject
@@ -51,20 +50,15 @@ export interface GroupBody extends CallBody {
 /** The webhook of an alias call. Its keys are spelled as in the specification, in camel case, or both ways. */
 export interface AliasBody extends Omit<CallBody, 'userId' | 'anonymousId'> {
   readonly type: 'alias'
-  /** The previous identifier. */
   readonly 'Previous ID'?: string
-  /** The new identifier. */
   readonly 'User ID'?: string
-  /** The previous identifier, in camel case. */
   readonly previousId?: string
-  /** The new identifier, in camel case. */
   readonly userId?: string
 }
 
 /** The notification about a deletion request: these three fields and nothing else. */
 export interface DeleteBody {
   readonly type: 'delete'
-  /** The id of the user to delete. */
   readonly userId: string
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string

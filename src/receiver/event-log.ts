@@ -54,7 +54,6 @@ export class EventLog {
     const before = Math.max(seq, this.#counts.received - this.#kept.size)
     const last = Math.min(this.#counts.received, before + eventsMax)
     const events: ReceivedEvent[] = []
-    // Go through the numbers, because they have no gaps.
     for (let number = before + 1; number <= last; number += 1) {
       const event = this.get(number)
       if (event !== undefined) events.push(event)

@@ -60,7 +60,6 @@ export interface JudgedExpectation {
 export interface ShownExpectation {
   /** The number of the expectation, counting from 1. */
   readonly id: number
-  /** The expectation, as written in the match language. */
   readonly text: string
   /** Whether the expectation was met; `open` while it is undecided. */
   readonly state: 'open' | 'met' | 'unmet'

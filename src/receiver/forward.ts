@@ -272,7 +272,6 @@ export function forwardedAnswer({ status, error, headers }: Forwarding): HttpAns
   return retryAfter === undefined ? answer : withHeaders(answer, { 'retry-after': retryAfter })
 }
 
-/** Host names and addresses that mean this machine. */
 const localNames = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0', '[::]'])
 
 /** Checks that no target is the receiver itself. Throws a SettingError `forwardTo` naming the target. */

@@ -290,7 +290,6 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** Decides a request's answer, forwards the request and adds it to the log. */
   async #record(arrival: Arrival, endArrival: () => void): Promise<Decision['reply']> {
     const { request, response, endpoint } = arrival
     const { endpoints, runtime } = this.#settings
@@ -370,7 +369,6 @@ export class Receiver implements AsyncDisposable {
     await this.#waits.endOf(wait)
   }
 
-  /** Delays an answer. Ends early if the sender closes the connection. */
   async #delay(response: ServerResponse, delayMs: number): Promise<void> {
     if (delayMs === 0 || response.destroyed) return
     const wait = this.#waits.begin()

@@ -29,7 +29,6 @@ const compact: JsonStyle = { comma: ',', colon: ':' }
 const python: JsonStyle = { comma: ', ', colon: ': ' }
 const goCompact: JsonStyle = { ...compact, escaped: html }
 
-/** Recipes for bodies that were parsed and serialised again. */
 const jsonRecipes: readonly BodyRecipe[] = [
   reSerialised('JSON.stringify(JSON.parse(body))', ({ stringified }) =>
     stringified === undefined ? [] : [stringified],

@@ -15,7 +15,6 @@ const bytesPerMs = 256
 /** How far into the future a burst of searches may reserve time. */
 const burstMs = 2_000
 
-/** A mistake in computing the digest from the body and the secret. */
 interface DigestRecipe extends Mistake {
   /** Computes the digests that result from the mistake. */
   readonly digests: (source: {
@@ -43,7 +42,6 @@ const digestRecipes: readonly DigestRecipe[] = [
   },
 ]
 
-/** The mistakes that made a signature wrong. */
 interface Cause {
   readonly body?: BodyRecipe
   readonly key?: KeyRecipe
@@ -134,7 +132,6 @@ class Trials {
     return this.#bodiesOf(recipe).some((body) => !this.areOver && this.#isSignatureOf(body, key))
   }
 
-  /** Whether the signature is one of the recipe's digests of the body and the key. */
   isDigest({ digests }: DigestRecipe, key: Buffer): boolean {
     const { bytes: body } = this.#source.body
     const { algorithm, digest } = this.#form

@@ -88,7 +88,6 @@ export class SuspectBody {
 
 interface Parsed {
   readonly value: unknown
-  /** The value as JSON without white space. */
   readonly json: string
   readonly tokens: readonly string[]
 }

@@ -6,7 +6,6 @@ import type { Fault } from './fault.ts'
 
 /** The exchange into which a fault is injected. */
 export interface FaultScene {
-  /** The response that the fault replaces. */
   readonly response: ServerResponse
   /** The TCP connection, below TLS. */
   readonly connection: Socket

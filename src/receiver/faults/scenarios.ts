@@ -20,7 +20,6 @@ export interface Scenario {
   readonly webhooks: number
   /** The required outcome of every webhook. */
   readonly expected: {
-    /** The final state of the delivery. */
     readonly state: DeliveryState
     /** The number of requests over all endpoints: minimum and maximum. */
     readonly requests: readonly [min: number, max: number]

@@ -31,7 +31,6 @@ export class SummaryMemory {
     this.#subjectsMax = subjectsMax
   }
 
-  /** The number of users and groups in memory. */
   get size(): number {
     return this.#subjects.size
   }
