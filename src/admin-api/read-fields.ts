@@ -109,10 +109,8 @@ export function parsed<Value>(
 }
 
 /**
- * Pairs a schema with a function that checks and converts a request.
- *
- * @param valueOf - converts the fields of a request
- * @param refusalOf - refuses combinations of fields that are valid individually
+ * Pairs a schema with a function that checks and converts a request. `valueOf` converts it. `refusalOf` refuses
+ * combinations of fields that are valid individually.
  */
 export function requestReader<Written, Value>(
   schema: z.ZodType<Written>,

@@ -12,7 +12,6 @@ import {
 /** A request to erase events of one source from an archive. */
 export interface ArchiveErasureRequest {
   readonly sourceId: string
-  /** Tells whether to erase a row's event. */
   readonly isErased: (row: JsonObject) => boolean
   /** Ends the erasure early, with the signal's reason. Files that are already rewritten stay that way. */
   readonly signal: AbortSignal

@@ -23,10 +23,9 @@ export interface HttpTransportOptions {
 }
 
 /**
- * Makes a transport that posts batches to an endpoint over its own connections. It never compresses bodies or
- * follows redirects. The timeout runs in real time.
- *
- * Node checks certificates unless the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
+ * Makes a transport that posts batches to an endpoint over its own connections. It never compresses bodies or follows
+ * redirects. The timeout runs in real time. NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment turns off the check of
+ * certificates.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   const { endpoint, writeKey, timeoutMs, clock } = options

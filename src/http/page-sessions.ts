@@ -98,7 +98,6 @@ function cookieName({ socket }: BrowserRequest): string {
   return `evroute-${socket.localPort ?? 0}`
 }
 
-/** Returns the token in the cookie of a request, or an empty string. */
 function tokenOf(request: BrowserRequest): string {
   const prefix = `${cookieName(request)}=`
   const found = request.headers.cookie?.split(';').find((part) => part.trim().startsWith(prefix))

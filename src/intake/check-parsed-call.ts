@@ -28,9 +28,8 @@ export function checkParsedCall(value: unknown, checkedType?: CallType): CallChe
 }
 
 /**
- * Whether a value contains an integer that JavaScript cannot represent exactly.
- *
- * @param value - parsed JSON that passed `checkParsedCall`, so that recursion can't overflow the stack
+ * Whether a value contains an integer that JavaScript cannot represent exactly. Only for values that passed {@link
+ * checkParsedCall}, so that recursion can't overflow the stack.
  */
 export function hasUnsafeInteger(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return isUnsafeInteger(value)

@@ -17,10 +17,7 @@ export interface Arrival {
   readonly receivedAtMs: number
   /** Makes the id of a call that has none. */
   readonly newId: () => string
-  /**
-   * When the batch was sent, by the sender's clock; null if the sender didn't say. If absent, the sender's clock counts
-   * as correct, so timestamps are kept.
-   */
+  /** When the batch was sent, in milliseconds since 1970; null if unknown. See `sentAt` of `IntakeBatch`. */
   readonly sentAtMs?: number | null
 }
 

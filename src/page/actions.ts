@@ -77,7 +77,6 @@ export async function expect(text: string): Promise<boolean> {
   return true
 }
 
-/** Expects a webhook like this one from now on. */
 export async function expectLike(seq: number): Promise<void> {
   const found = await tried(() => read('expectation', { seq }))
   if (found !== undefined) await expect(found.text)
@@ -110,7 +109,6 @@ interface Undoable extends Pick<Notice, 'text' | 'cause'> {
   readonly undo?: () => Promise<boolean>
 }
 
-/** Performs an action, and offers to undo it. */
 async function actWithUndo({ name, body, text, cause, undo }: Undoable): Promise<boolean> {
   const done = await tried(() => act(name, body))
   if (done === undefined) return false

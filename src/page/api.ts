@@ -66,7 +66,6 @@ export interface RequestEdit {
 export type NewRequest =
   RequestEdit | (Omit<RequestEdit, 'body'> & { readonly rawBase64: string; readonly sign: boolean })
 
-/** The requests of a capture. */
 export interface Capture {
   readonly summaries: readonly EventSummary[]
   readonly records: ReadonlyMap<number, EventRecord>
@@ -93,10 +92,8 @@ async function refusalOf(url: string): Promise<string | undefined> {
 }
 
 /**
- * Follows the requests that match. An empty filter matches all. If the connection is lost, the browser connects again,
- * and the receiver continues after the last request that it sent.
- *
- * @returns a function that ends the stream
+ * Follows the requests that match; an empty filter matches all. Returns a function that ends the stream. If the
+ * connection is lost, the browser connects again, and the receiver continues after the last request that it sent.
  */
 export function follow(filter: string, listener: StreamListener): () => void {
   const matched = filter === '' ? {} : { match: filter }

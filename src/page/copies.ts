@@ -58,7 +58,6 @@ export function sendCommand(record: EventRecord, origin: string): string {
   return `npx evroute send --file - --to ${to}${secret} <<'EOF'\n${JSON.stringify(callOf(record))}\nEOF`
 }
 
-/** Formats the body as a fixture file. */
 export function fixtureText({ body }: EventRecord): string {
   return `${JSON.stringify(body, null, 2)}\n`
 }

@@ -40,7 +40,6 @@ export class EventList {
   /** The timer after which waiting rows are drawn; undefined if new rows are drawn at once. */
   #drawingPause: number | undefined
 
-  /** All rows, or only the failed ones. */
   rows(onlyFailed: boolean): readonly ListRow[] {
     if (!onlyFailed) return this.#rows
     this.#failed ??= this.#rows.filter(({ failed }) => failed)

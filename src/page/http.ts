@@ -1,4 +1,3 @@
-/** The answer of a server. */
 export interface Answer {
   readonly status: number
   readonly text: string

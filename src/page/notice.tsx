@@ -23,7 +23,6 @@ export function tell(text: string, more: Omit<Notice, 'text'> = {}): void {
   notice.value = { text, ...more }
 }
 
-/** Closes the notice about a state. */
 export function closeNotice(cause: Notice['cause']): void {
   if (notice.value?.cause === cause) notice.value = undefined
 }

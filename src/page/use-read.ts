@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from './http.ts'
 
-/** State of a read from the server. */
 export type Reading<Value> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'failed'; readonly message: string; readonly value?: Value | undefined }

@@ -15,7 +15,7 @@ interface ReadOptions extends NameCheckOptions {
   readonly env: ReferenceSources['env']
 }
 
-/** A valid configuration. */
+/** A valid configuration, and its settings with their origins. */
 export type UsableConfiguration = Extract<ConfigurationOutcome, { kind: 'valid' }>
 
 /**

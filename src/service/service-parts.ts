@@ -33,9 +33,8 @@ export async function openServiceStore(
 const coresMin = 4
 
 /**
- * Returns the threads that send a service's webhooks; undefined if the main thread sends them.
- *
- * @param configured - the number of threads; null for one thread, or for none if the machine has fewer than four cores
+ * Returns the threads that send a service's webhooks; undefined if the main thread does. If `configured` is null,
+ * returns one thread, or none on a machine with fewer than four cores.
  */
 export function senderThreads(configured: number | null): SenderThreads | undefined {
   const threadsMax = configured ?? (availableParallelism() >= coresMin ? 1 : 0)

@@ -86,7 +86,6 @@ export class Collector {
     return { ...refuse('source_disabled', 'The source of the write key is disabled'), source }
   }
 
-  /** Answers with a refusal and reports it to the observer. */
   refused(refusal: SourceRefusal): HttpAnswer {
     this.#observer?.refused({ sourceId: refusal.source?.id ?? null, code: refusal.code })
     return refusalAnswer(refusal)

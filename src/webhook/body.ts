@@ -4,11 +4,8 @@ import type { AliasBody, AliasKeys, AnalyticsEvent, WebhookBody } from '../model
 type Draft<Body> = { readonly [Name in keyof Body]-?: Body[Name] | undefined }
 
 /**
- * Builds the JSON text that an endpoint receives, as the `WebhookBody` types describe it. The text is built once
- * per destination: exactly these bytes are stored, signed and sent.
- *
- * The text equals the output of `JSON.stringify` for plain data, so that a receiver that parses it and
- * stringifies it again gets the same bytes.
+ * Builds the JSON text that an endpoint receives. Exactly these bytes are stored, signed and sent. They equal the
+ * output of `JSON.stringify`, so that a receiver that parses and stringifies the body gets the same bytes.
  */
 export function buildWebhookBody(event: AnalyticsEvent, aliasKeys: AliasKeys): string {
   return JSON.stringify(draftBody(event, aliasKeys))

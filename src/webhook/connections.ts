@@ -48,10 +48,8 @@ export interface ConnectionsOptions {
 export type MakeRequest = () => Dispatcher.DispatchOptions
 
 /**
- * The connections to one origin. Each carries one request at a time.
- *
- * A single undici Pool cannot replace this class: a Pool cannot abort a connection attempt, even when it is
- * closed, and it exceeds its connection limit after a failed attempt.
+ * The connections to one origin. Each carries one request at a time. An undici Pool can't replace them: it can't abort
+ * a connection attempt, even when it is closed, and exceeds its connection limit after a failed one.
  */
 export class Connections {
   readonly #options: ConnectionsOptions

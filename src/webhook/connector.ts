@@ -69,10 +69,8 @@ export function proxyTimeout(socket: Socket | undefined): ProxyError | undefined
 }
 
 /**
- * Connects through a forward proxy's tunnels. Plain http uses a tunnel too, so that the proxy's own answers are
- * never mistaken for the endpoint's.
- *
- * @param secure - starts TLS with the endpoint inside a tunnel
+ * Connects through a forward proxy's tunnels. Plain http uses a tunnel too, so that the proxy's own answers are never
+ * mistaken for the endpoint's. `secure` starts TLS with the endpoint inside a tunnel.
  */
 function throughProxy(proxy: string, secure: Connect): Connect {
   const { protocol, host, hostname, port, username, password } = new URL(proxy)

@@ -50,10 +50,9 @@ export interface Judgement {
 const retriedStatuses = new Set([408, 425, 429])
 
 /**
- * Decides by the specification's error table whether a request succeeded, is retried, or failed for good.
- *
- * A forbidden address and an untrusted certificate are final: only the operator can fix them, and hours of
- * retries would hide the problem. Deliveries that failed before the fix can be retried manually.
+ * Decides by the specification's error table whether a request succeeded, is retried, or failed for good. A forbidden
+ * address and an untrusted certificate are final: only the operator can fix them, and hours of retries would hide the
+ * problem.
  *
  * @param alsoRetried - more statuses to retry, from the destination's settings
  */

@@ -52,9 +52,8 @@ interface Target {
 }
 
 /**
- * Returns the headers of a webhook: the endpoint's static ones, then those that the specification requires.
- *
- * @param signature - the value of `X-Signature`; undefined to leave it out
+ * Returns the headers of a webhook: the endpoint's static ones, then those that the specification requires. Without a
+ * `signature`, leaves out `X-Signature`.
  */
 export function webhookHeaders(
   endpoint: Endpoint,

@@ -2,10 +2,8 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { SettingError } from '../model/index.ts'
 
 /**
- * Signs a webhook by the specification: hex-encoded HMAC-SHA1 of the body's bytes, keyed with the UTF-8
- * bytes of the shared secret.
- *
- * @returns 40 lower-case hexadecimal digits, the value of `X-Signature`
+ * Returns the `X-Signature` of a body by the specification: its HMAC-SHA1 as 40 lower-case hexadecimal digits, keyed
+ * with the UTF-8 bytes of the shared secret.
  */
 export function signBody(body: string | Uint8Array, secret: string): string {
   return createHmac('sha1', secret).update(body).digest('hex')

@@ -75,7 +75,6 @@ export function readDeliveries(conditions: Conditions, before?: number): Promise
   return readPage('v1/deliveries', { ...conditions, before })
 }
 
-/** Reads a delivery and its requests. */
 export function readStory(id: string): Promise<StoryRecord> {
   return valueOf(sendRequest(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`))
 }

@@ -41,7 +41,6 @@ function list<Element extends z.core.$ZodType>(
   return max === Infinity ? any : any.max(max, accepts(accepted))
 }
 
-/** A setting that is null by default. */
 function orNull<Setting extends z.ZodType>(setting: Setting) {
   return setting.nullable().default(null)
 }
@@ -381,10 +380,10 @@ export type GivenDocument = z.input<typeof documentSchema>
 /** A configuration with secrets and defaults filled in. */
 export type ConfigurationDocument = z.output<typeof documentSchema>
 
-/** A source in a document. */
+/** A source as the file describes it, with defaults filled in. */
 export type SourceDocument = ConfigurationDocument['sources'][number]
 
-/** A destination in a document. */
+/** A destination as the file describes it, with defaults filled in. */
 export type DestinationDocument = ConfigurationDocument['destinations'][number]
 
 /** The JSON Schema of the file, for editors. */

@@ -10,7 +10,6 @@ export interface ThreadSenderOptions extends Pick<
   SenderOptions,
   'destination' | 'deadlineMs' | 'standardWebhooks'
 > {
-  /** Options for a guard in the thread; undefined for no guard. */
   readonly guard: Omit<AddressGuardOptions, 'resolveName'> | undefined
 }
 
