@@ -42,8 +42,9 @@ export interface CallFields {
 
 /** The user of a call: a userId, an anonymousId, or both. */
 export type UserFields =
-  | { readonly userId: string; readonly anonymousId?: string | undefined }
   | { readonly userId?: string | undefined; readonly anonymousId: string }
+  // Keep this one last. TypeScript's errors name the last: they would say that a call without an event lacks anonymousId.
+  | { readonly userId: string; readonly anonymousId?: string | undefined }
 
 /** Describes a user. Needs a userId or an anonymousId. */
 export type IdentifyCall = CallFields &
