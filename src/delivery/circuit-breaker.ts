@@ -172,11 +172,7 @@ export class CircuitBreaker {
     return Math.max(Math.min(free, freeOfAll), 0)
   }
 
-  /**
-   * Starts a request; if the breaker is open, as the probe.
-   *
-   * @returns the ticket for `end`; undefined if the request must not be sent, because no slot is free
-   */
+  /** Starts a request; as the probe if the breaker is open. Returns its ticket; undefined if no slot is free. */
   start(nowMs: number, lane: Lane): BreakerTicket | undefined {
     if (this.freeSlots(nowMs, lane) === 0) return undefined
     if (this.#phase.kind === 'open') this.#phase = this.#probe(this.#phase, nowMs)

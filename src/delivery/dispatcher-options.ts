@@ -40,10 +40,7 @@ export interface DispatcherOptions {
    * expire once the endpoints have been down for a whole retry window.
    */
   readonly keepsParked?: boolean
-  /**
-   * Waits, and sends nothing, while the store is temporarily unusable. By default, an outage makes the dispatcher
-   * fail.
-   */
+  /** Waits, and sends nothing, while the store is temporarily unusable. By default, the dispatcher fails then. */
   readonly outlastsOutages?: boolean
   /** Returns how long messageIds are remembered for deduplication; 24 h by default. */
   readonly dedupeWindowMs?: () => number

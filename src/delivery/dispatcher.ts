@@ -172,10 +172,7 @@ export class Dispatcher {
     }
   }
 
-  /**
-   * Records due times that another process announced. Without `dueTimes`, asks the store about all destinations, with
-   * pauses between the queries.
-   */
+  /** Records due times from another process. Without `dueTimes`, asks the store about all destinations, with pauses. */
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#queries.queryAll()
     else for (const due of dueTimes) this.#times.add(due.destinationId, due.lane, due.dueAtMs)
@@ -209,10 +206,7 @@ export class Dispatcher {
     await ended
   }
 
-  /**
-   * Starts no more requests. Resolves once the requests in flight are settled and all ready deliveries are returned.
-   * Idempotent.
-   */
+  /** Starts no more requests. Resolves once those in flight are settled and ready deliveries returned. Idempotent. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#rounds.stop()

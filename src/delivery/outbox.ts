@@ -19,10 +19,7 @@ interface OutboxOptions {
   readonly failed: (error: unknown) => void
 }
 
-/**
- * Writes settlements and requests to the store in batches. While a batch is being written, new ones go into the next
- * batch.
- */
+/** Writes settlements and requests to the store in batches. Collects new ones while it writes a batch. */
 export class Outbox {
   readonly #options: OutboxOptions
   #settlements: Settlement[] = []

@@ -23,10 +23,7 @@ const keptShareMax = 0.9
 const keptShareMin = 0.5
 /** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000
-/**
- * Steepness of the curve: after a cut to 90 %, the rate is back at its old value in 9 s, doubles in 12 s, and grows
- * 50-fold in 16 s.
- */
+/** With this value, the rate after a cut to 90 % is as before in 9 s, doubles in 12 s, and grows 50-fold in 16 s. */
 const steepness = 6
 /** The rate is learned from this many of the latest seconds with requests. */
 const secondsMax = 5

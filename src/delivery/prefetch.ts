@@ -67,10 +67,7 @@ export class Prefetch {
     }
   }
 
-  /**
-   * Whether a lease is too old for its delivery to start: it could expire before the request ends, and another process
-   * could send the delivery too.
-   */
+  /** Whether a lease is too old to start a request: it could expire before the end, and the delivery be sent twice. */
   isStale(delivery: LeasedDelivery): boolean {
     if (delivery.leasedUntilMs === undefined) return false
     const lease = this.#leases.get(delivery)

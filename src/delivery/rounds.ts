@@ -226,10 +226,7 @@ export class Rounds {
     return outcome
   }
 
-  /**
-   * Tells other processes how a breaker changed. Applies the news here too, so that the process whose turn it is probes
-   * first.
-   */
+  /** Tells other processes how a breaker changed. Applies the news here too, so that processes probe in turn. */
   #share(change: BreakerChange, { gate, queue, error }: ChangedBreaker): void {
     const { peers } = this.#options
     const { id: destinationId } = queue.destination

@@ -37,11 +37,7 @@ export class Shortage {
     return this.#paused.has(destination)
   }
 
-  /**
-   * Notes the outcome of a request.
-   *
-   * @param load - the number of requests in flight, including this one, and its usual limit
-   */
+  /** Notes the outcome of a request. `requests` are in flight, including this one; `requestsMax` is their usual limit. */
   ended(
     outcome: RequestOutcome,
     destination: object,

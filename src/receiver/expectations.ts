@@ -18,10 +18,7 @@ import type { Waits } from './waits.ts'
 
 /** Options for waiting until an expectation is met. */
 export interface ExpectOptions {
-  /**
-   * How long to wait, in milliseconds; by default the time of `within`, or else 4 s. With Infinity, only `within`
-   * limits the wait.
-   */
+  /** How long to wait; by default the time of `within`, or else 4 s. With Infinity, only `within` limits the wait. */
   readonly timeoutMs?: number | undefined
   /** Counts only events with a higher `seq`; default 0, all since the start. */
   readonly after?: number | undefined
@@ -128,9 +125,8 @@ export class Expectations {
   }
 
   /**
-   * Adds an expectation to the list without waiting for it. It counts events from now on, until it is decided or
-   * forgotten. Returns the number of the expectation. Throws a MatchError for an invalid text, SettingError if 100 are
-   * open.
+   * Adds an expectation to the list without waiting for it, and returns its number. It counts events from now on, until
+   * it is decided or forgotten. Throws a MatchError for an invalid text, SettingError if 100 are open.
    */
   watch(text: string): number {
     parseExpectation(text)

@@ -100,10 +100,7 @@ export class Receiver implements AsyncDisposable {
     })
   }
 
-  /**
-   * The newest events, oldest first: at most `eventsMax`, and at most 64 MB of bodies, or less if the bodies have very
-   * many values.
-   */
+  /** The newest events, oldest first: at most `eventsMax`, and at most 64 MB of bodies, or less with many values. */
   get events(): readonly ReceivedEvent[] {
     return this.#log.events
   }

@@ -49,9 +49,8 @@ interface Cause {
 }
 
 /**
- * Finds the mistake that explains a wrong signature. A search computes about 200 HMACs over 16 MB at most, and there
- * are at most 20 searches a second, so that a receiver survives a flood of wrong signatures. Before a search, tries the
- * mistake that it found last.
+ * Finds the mistake that explains a wrong signature. Limits searches and their cost, so that a receiver survives a
+ * flood of wrong signatures. Before a search, tries the mistake that it found last.
  */
 export class Diagnostician {
   readonly #key: Buffer

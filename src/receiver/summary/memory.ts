@@ -35,10 +35,7 @@ export class SummaryMemory {
     return this.#subjects.size
   }
 
-  /**
-   * Returns the number of the first request with this messageId; undefined for that request itself, or if the id is too
-   * long.
-   */
+  /** Returns the number of the first request with this messageId; undefined if it is this one or the id is too long. */
   repeatOf({ seq, body }: Pick<ReceivedEvent, 'seq' | 'body'>): number | undefined {
     const messageId = body?.['messageId']
     if (typeof messageId !== 'string') return undefined
