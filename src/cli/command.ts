@@ -7,7 +7,6 @@ export interface CommandContext {
   readonly argv: readonly string[]
   /** Sets the exit code, which may be that of a child process. */
   readonly end: (code: number) => void
-  /** Runs another command, and returns its exit code. */
   readonly run: RunCommand
 }
 

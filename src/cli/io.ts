@@ -165,7 +165,6 @@ export class DataWriter {
     this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
   }
 
-  /** Writes a record as one line of NDJSON. */
   record(record: Readonly<Record<string, unknown>>): void {
     this.write(recordLine(record))
   }

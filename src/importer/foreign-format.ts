@@ -18,10 +18,7 @@ const headBytes = 4_096
 /** A tar archive contains this text at this offset. */
 const [tarMarkAt, tarMark] = [257, 'ustar']
 
-/**
- * Whether the first bytes of an input are enough for {@link refuseForeign}. Two are enough for JSON, so that its first
- * row does not wait for the second.
- */
+/** Whether the first bytes are enough for {@link refuseForeign}. For JSON, two are, so that no row has to wait. */
 export function showsFormat(text: Buffer): boolean {
   return text.length >= tarMarkAt + tarMark.length || (text.length > 1 && beginsLikeJson(text))
 }

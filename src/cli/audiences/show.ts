@@ -18,7 +18,6 @@ export async function listAudiences(run: ReadersRun): Promise<ExitCode> {
   return exitCodes.ok
 }
 
-/** Returns the columns of the table, most important first. */
 function tableColumns(nowMs: number): readonly TableColumn<Audience>[] {
   return [
     { title: 'key', text: ({ key }) => key, look: 'strong', columnsMin: 12 },

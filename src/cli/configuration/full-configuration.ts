@@ -19,10 +19,7 @@ interface Described {
 
 const columnsMax = 96
 
-/**
- * Formats a configuration with every setting in the schema, each below its description. A setting that is not given
- * has its default. If it has no default, a comment shows an example.
- */
+/** Formats a configuration with every setting in the schema: its value, its default, or an example in a comment. */
 export function fullConfiguration(given: JsonObject, schema: SettingSchema): string {
   return `${valueLines({ schema, value: given, isOff: false }).join('\n')}\n`
 }

@@ -216,10 +216,7 @@ function bodyText({ body }: StoryRecord, style: Style): string {
 /** The number of deliveries per page, or per request to change them. */
 export const deliveriesAtOnce = 500
 
-/**
- * Makes a filter for the delivery with this id or number, or for all deliveries of the event with this messageId.
- * Throws `invalid_usage` if there is no such delivery.
- */
+/** Makes a filter for the id or number of a delivery, or for a messageId. Throws `invalid_usage` if nothing matches. */
 export async function filterOfId(
   text: string,
   { deliveries, from }: Pick<ReadersRun, 'deliveries' | 'from'>,

@@ -14,7 +14,6 @@ export class AwaitedRequests {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
-  /** Counts a request that arrived. */
   observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }

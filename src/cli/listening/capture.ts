@@ -3,10 +3,7 @@ import { recordLine, type EvrouteError } from '../../model/index.ts'
 import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 import { cannotWrite } from '../output/error.ts'
 
-/**
- * Opens an NDJSON file to which requests are appended, each with its raw bytes in base64. Throws `cannot_write_file`.
- * `close` throws it too if a request could not be written.
- */
+/** Opens an NDJSON file to append requests to. Throws `cannot_write_file`; so does `close` if a write has failed. */
 export async function openCapture(path: string) {
   const failure = new AbortController()
   const fail = (error: unknown): void => failure.abort(cannotSave(path, error))
@@ -23,7 +20,6 @@ export async function openCapture(path: string) {
     failed,
     /** Resolves when the request has been written, or the write has failed. */
     append: (event: ReceivedEvent): Promise<void> => (written = written.then(() => write(event))),
-    /** Closes the file once all requests are written. */
     close: async (): Promise<void> => {
       await written
       await file.close().catch(fail)

@@ -230,11 +230,7 @@ export function checkAdvice(
   return [`the signature is valid: run \`${command}\` to find out why it was refused`]
 }
 
-/**
- * Formats the result of forwarding a request again.
- *
- * @param forwarding - undefined if no target takes the type of the request
- */
+/** Formats the result of forwarding a request again. `forwarding` is undefined if no target takes its type. */
 export function resentText(forwarding: Forwarding | undefined): string {
   if (forwarding === undefined) return 'no --forward-to accepts this type'
   const lines = forwardLines(forwarding)

@@ -40,7 +40,6 @@ export interface ListenOptions
   readonly scenario: Scenario | undefined
   /** Secrets that a sender may have used by mistake. The diagnosis of a wrong signature tries them. */
   readonly otherSecrets: readonly NamedSecret[]
-  /** The program of `--on-event`, with its arguments. */
   readonly onEvent: readonly [program: string, ...args: string[]] | undefined
 }
 

@@ -46,7 +46,6 @@ export function progressText(progress: Progress): string {
 }
 
 interface ProgressView {
-  /** False if `--no-color` is given. */
   readonly color: boolean
   /** Whether to hide the line on a terminal. */
   readonly quiet: boolean

@@ -11,7 +11,6 @@ export interface Style {
   readonly good: Paint
   readonly bad: Paint
   readonly warning: Paint
-  /** A name that the user chose. */
   readonly name: Paint
   readonly plain: Paint
 }
@@ -60,7 +59,6 @@ export interface CommandOutput {
   readonly io: Io
   readonly json: boolean
   readonly color: boolean
-  /** The style of stdout. */
   readonly style: Style
   /** The width of the terminal; undefined if stdout is not a terminal. */
   readonly columns: number | undefined

@@ -12,7 +12,6 @@ import { namedService } from '../store-access/readers.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
-/** The sources and destinations of a service or a configuration. */
 interface Configured {
   readonly sourceIds: readonly string[]
   readonly destinations: readonly {

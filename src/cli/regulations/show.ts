@@ -113,11 +113,7 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
   })),
 ]
 
-/**
- * Formats a regulation, and what it has erased and sent.
- *
- * @param users - the ids of the users, or only the number of users
- */
+/** Formats a regulation, and what it has erased and sent. `users` are the ids of the users, or the number of them. */
 export function regulationText(
   fields: RegulationFields,
   users: readonly string[] | number,

@@ -50,7 +50,6 @@ export async function runScenarios(
   return failed === 0 ? exitCodes.ok : exitCodes.expectationUnmet
 }
 
-/** What happened, and how it differs from the expected outcome. */
 type JudgedObservation = ScenarioObservation & { readonly complaints: readonly string[] }
 
 function scenarioRecord(

@@ -96,11 +96,7 @@ function offerTo(
 
 type CapturedContent = Pick<CapturedRequest, 'headers' | 'body'>
 
-/**
- * Composes a request that repeats a captured one. It has the same body, and the same headers except those of the
- * connection. Static headers of the endpoint replace captured headers of the same name. If there is a new secret,
- * new signatures replace the captured ones.
- */
+/** Repeats a captured request, with the static headers of the endpoint and, for a new secret, with new signatures. */
 function composeCaptured(
   { headers, body }: CapturedContent,
   endpoint: Endpoint,
@@ -138,10 +134,7 @@ const timeNames: readonly unknown[] = ['timestamp', 'originalTimestamp', 'sentAt
 /** The latest time that a Date can represent. */
 const latestMs = 8_640_000_000_000_000
 
-/**
- * Returns a function that moves the timestamps in a body, and changes nothing else. It moves all by the same amount, so
- * that the intervals between them stay the same.
- */
+/** Returns a function that moves all timestamps in a body by the same amount, and changes nothing else. */
 export function timeShift(by: TimeShiftBy, clock: Clock): (text: string) => string {
   let offsetMs = by === 'now' ? undefined : by
   return (text) => {

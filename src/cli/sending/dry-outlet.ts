@@ -189,7 +189,6 @@ export class PlannedEvents {
     return this.#ledger
   }
 
-  /** Returns the outcome of each event, in order. */
   add(events: readonly NewEvent[]): readonly AddOutcome[] {
     return events.map((event) => {
       const outcome = this.#outcomeOf(event)

@@ -31,9 +31,7 @@ export interface Outlet {
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
   stop(): Promise<void>
-  /** Returns the counts so far. */
   ledger(): Promise<OutletLedger>
-  /** Closes connections and the store. */
   close(): Promise<void>
 }
 

@@ -46,7 +46,6 @@ export function requestText(record: RequestRecord, style: Style, retryForMs: num
   return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
 }
 
-/** Says when the next try is, or that the retry window ends before it. */
 function nextTryText(attempt: number, retryForMs: number): string {
   const { firstMs, factor, mostMs, jitter } = retryPolicy
   const waitsMs = Array.from({ length: attempt }, (_, index) =>
@@ -176,10 +175,7 @@ export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string,
 /** The name of a count, and its style if it isn't zero. */
 type Part = readonly [keyof Ledger, keyof Style]
 
-/**
- * Formats the summary line of a command that sends events. Its equations show that the counts balance, and leave
- * out terms that are zero. Without `read` in the ledger, the line has no first equation.
- */
+/** Formats the summary line: equations that show that the counts balance, without terms that are zero. */
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,
   durationMs: number,

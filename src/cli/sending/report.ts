@@ -76,7 +76,6 @@ export class Report implements Observer {
   #whyFiltered: string | undefined
   #isClosed = false
 
-  /** @param elapsedMs - returns the time since the command began */
   constructor(io: Io, options: ReportOptions, elapsedMs: () => number) {
     this.#io = io
     this.#options = options
@@ -200,7 +199,6 @@ export class Report implements Observer {
     this.#io.stderr.write(asCalled(text, this.#io))
   }
 
-  /** Counts a call that the service has accepted. */
   acknowledged(): void {
     this.#done++
   }
@@ -212,7 +210,6 @@ export class Report implements Observer {
     else this.#done++
   }
 
-  /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
     const { json, quiet } = this.#options
@@ -317,7 +314,6 @@ export class Report implements Observer {
     }
   }
 
-  /** Writes each kind of advice once. */
   #advise(kind: 'retries' | 'check' | 'redirect', text: string): void {
     if (this.#options.quiet || this.#advised.has(kind)) return
     this.#advised.add(kind)

@@ -61,21 +61,16 @@ export class SelectedRows implements RowSource {
     return this.#skipped
   }
 
-  /** Estimates the number of all rows from the number of parsed rows; undefined if an input is a pipe. */
   total(parsed: number): number | undefined {
     return this.#meter.total(parsed + this.#skipped)
   }
 
-  /**
-   * Whether the files contain captured requests. Resolves when the first good row has been read or the command
-   * must end early. If there is no good row in the first 64 groups, the files are read as calls.
-   */
+  /** Whether the first good row is a captured request. False if the first 64 groups have no good row. */
   async holdCapture(): Promise<boolean> {
     this.#isCapture ??= this.#readToGoodRow()
     return (await stoppable(this.#isCapture, this.#io.stop)) ?? false
   }
 
-  /** Yields the rows, once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
     const isCapture = await this.holdCapture()
     try {

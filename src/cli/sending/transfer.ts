@@ -302,7 +302,6 @@ function whatIsLost(
   return `. ${lost}. Pass --store sqlite:<file> to be able to resume`
 }
 
-/** Returns the command to run next; undefined if nothing is left to do. */
 function nextCommand(
   { io, options, again, outlet, isStopped }: EndedSending,
   ledger: Ledger,

@@ -23,10 +23,7 @@ const commandRetention = Object.freeze({
 
 type WebhookOutletParts = OutletParts<WebhookTarget>
 
-/**
- * Opens the outlet that sends webhooks, with client, router, queue and sender in this process. It uses the store in the
- * options, or one in memory. Throws `store_in_use` or `store_unusable`; a SettingError for an invalid store URL.
- */
+/** Opens the outlet that sends webhooks itself. Throws `store_in_use`, `store_unusable` or a SettingError. */
 export async function openWebhookOutlet(parts: WebhookOutletParts): Promise<Outlet> {
   collectEarly()
   const store = await openStore(parts.options.store ?? 'memory:', {

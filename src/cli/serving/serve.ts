@@ -238,10 +238,7 @@ export async function watchFile(
   }
 }
 
-/**
- * Returns a text that differs after each change of a file. Returns undefined if the file is unreadable, and `seen` if
- * this process has no file descriptor left.
- */
+/** Returns a text that differs after each change of a file; `seen` if this process has no file descriptor left. */
 async function versionOf(path: string, seen?: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })

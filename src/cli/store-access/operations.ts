@@ -30,13 +30,11 @@ interface OfflineWork {
 
 /** Passed to commands that change audiences or regulations, or preview a change. */
 export interface OperationsRun extends CommandOutput, Opened {
-  /** If true, nothing is changed or sent. */
   readonly isDryRun: boolean
   readonly stdout: DataWriter
   readonly report: Report
   /** Sets what the progress line shows before the counts of deliveries. */
   readonly showProgress: (parts: () => readonly string[]) => void
-  /** Returns the milliseconds since the command began. */
   readonly elapsedMs: () => number
 }
 

@@ -165,9 +165,8 @@ export interface ReadersValues extends AccessValues {
 }
 
 /**
- * Opens the store or service that the options name, and runs the work. Another process may be delivering from the
- * store. If the store of a configuration does not exist, a command that only reads finds an empty store. A missing
- * store is an error if an option names it, or if the command changes it.
+ * Opens the store or service that the options name, and runs the work. A store that does not exist is an error, unless
+ * the configuration names it and the command only reads: then the command finds an empty store.
  */
 export async function runReaders(
   values: ReadersValues,
@@ -206,10 +205,7 @@ interface StoreOpening {
   readonly missing: (() => void) | undefined
 }
 
-/**
- * Opens a store, runs the work, and closes the store. Another process may be delivering from it. Throws
- * `store_unusable`, for example if the store is missing and `missing` is undefined.
- */
+/** Runs the work on a store that another process may be using. Throws `store_unusable`. */
 export async function withStore<Result>(
   url: string,
   { write, reveal, missing }: StoreOpening,

@@ -66,8 +66,7 @@ export class ServiceApi {
   /**
    * Streams bytes to the service in a POST and yields its records while it works, without a timeout. If the command
    * must end early, cuts the connection, so that the service doesn't take a part of a list for the whole list. Throws
-   * an EvrouteError for a refusal; `store_unusable` if the service does not answer or breaks off; any error of reading
-   * the bytes.
+   * like {@link read}, and any error of reading the bytes.
    */
   async *upload(path: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ServiceRecord> {
     const input = new AbortController()
@@ -224,7 +223,7 @@ async function* noting(
 /** Maximum length of a line in an answer. No service sends a longer one. */
 const lineCharactersMax = 4 * 1_024 * 1_024
 
-/** Parses NDJSON. Yields undefined for a line that is not JSON. Also yields undefined for an overlong line, and ends. */
+/** Parses NDJSON. Yields undefined for a line that is not JSON. Also yields undefined for a line too long, and ends. */
 async function* recordsOf(response: IncomingMessage): AsyncGenerator {
   let held = ''
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {

@@ -6,7 +6,6 @@ import { StringDecoder } from 'node:string_decoder'
 export interface TerminalListeners {
   /** Called with the text of one or several keys. */
   input(text: string): void
-  /** Called when the terminal has a new size. */
   resized(): void
   /** Called when this process begins, or continues, to read keys. */
   entered(): void
