@@ -39,10 +39,15 @@ async function* readFileBytes(path: string, isPipe: boolean): AsyncGenerator<Uin
   }
 }
 
-/** Opens a pipe as a socket. Reading it like a file would keep the process alive until the writer ends. */
+/**
+ * Opens a pipe as a socket. Reading it like a file would keep the process alive until the writer ends. On Linux, it is
+ * opened before there is a writer; elsewhere, such a pipe would be at its end.
+ */
 async function openPipe(path: string): Promise<Readable> {
   const { Socket } = await import('node:net')
-  return new Socket({ fd: await promisify(open)(path, 'r'), writable: false })
+  const { O_RDONLY, O_NONBLOCK } = constants
+  const flags = process.platform === 'linux' ? O_RDONLY | O_NONBLOCK : O_RDONLY
+  return new Socket({ fd: await promisify(open)(path, flags), writable: false })
 }
 
 function cannotRead(path: string, cause: unknown): EvrouteError {

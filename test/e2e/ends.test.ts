@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { open, readFile, writeFile } from 'node:fs/promises'
+import { open, readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
@@ -192,6 +192,23 @@ test.skipIf(process.platform === 'win32')('Ctrl-C ends a command that reads a pi
   command.signal('SIGINT')
   expect(await command.ended).toMatchObject({ code: 130, signal: null })
 })
+
+test.runIf(process.platform === 'linux')(
+  'Ctrl-C ends a command whose pipe has no writer',
+  async () => {
+    const pipe = join(await temporaryFolder(), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const command = startBinary(['send', '--file', pipe, '--dry-run'])
+    const files = `/proc/${command.pid}/fd`
+    const openFiles = async (): Promise<readonly string[]> => {
+      const names = await readdir(files)
+      return Promise.all(names.map((name) => readlink(join(files, name)).catch(() => '')))
+    }
+    await expect.poll(openFiles).toContain(pipe)
+    command.signal('SIGINT')
+    expect(await command.ended).toMatchObject({ code: 130, signal: null })
+  },
+)
 
 test('Ctrl-C ends every command that waits for an answer', async () => {
   const { folder } = await prepare()

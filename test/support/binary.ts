@@ -36,6 +36,10 @@ export class TestProcess {
     onTestFinished(() => void child.kill('SIGKILL'))
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
   /** The program's stdin. */
   get stdin(): NodeJS.WritableStream {
     return this.#child.stdin

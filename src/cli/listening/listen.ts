@@ -1,7 +1,8 @@
-import { createReadStream, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openInput } from '../../importer/index.ts'
 import { endpointName, formatDuration, plainText, recordLine } from '../../model/index.ts'
 import {
   checkForwardTargets,
@@ -121,7 +122,7 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram |
 async function showLast(view: ListenView, { save, last }: ListenOptions): Promise<void> {
   if (save === undefined || last === undefined) return
   let kept: readonly ReceivedEvent[] = []
-  for await (const { events } of readCapture(createReadStream(save))) {
+  for await (const { events } of readCapture(await openInput(save))) {
     kept = [...kept, ...events].slice(-last)
   }
   for (const event of kept) await view.event(event)

@@ -67,6 +67,14 @@ test('--last shows the last requests of the file of --save first', async () => {
   expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(3)
 })
 
+test.runIf(process.platform === 'linux')('--last cannot read every file of --save', async () => {
+  // It can be written, but not read.
+  const file = '/proc/self/clear_refs'
+  const { code, stderr } = await run(['listen', '-p', '0', '--save', file, '--last', '2'])
+  expect(stderr).toContain(`Cannot read ${file}: `)
+  expect(code).toBe(7)
+})
+
 test('--token lets other machines read the requests', async () => {
   const argv = ['listen', '-p', '0', '--json', '--token', 'not-a-real-token']
   const command = start(argv)
