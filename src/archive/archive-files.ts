@@ -39,10 +39,7 @@ export function cannotWrite(path: string, cause: unknown): EvrouteError {
   })
 }
 
-/**
- * The file with the archive's id, which moves with the folder. No source's folder has this name, because those names
- * contain no dots.
- */
+/** The file with the archive's id, which moves with the folder. Folders of sources have no dots in their names. */
 const fileName = '.evroute-archive'
 
 /** Returns the id of the archive in a folder, or stores a new one. Throws `cannot_write_file`. */

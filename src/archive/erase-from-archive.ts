@@ -49,10 +49,7 @@ export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   readonly files?: FileChanges
 }
 
-/**
- * Returns a predicate for rows: whether the event was accepted at `untilMs` or earlier, and one of these users is its
- * userId, or its previousId in an alias.
- */
+/** Returns a predicate for events accepted by `untilMs` whose userId, or previousId in an alias, is in `userIds`. */
 export function isAboutUsers(
   userIds: readonly string[],
   untilMs: number,
@@ -115,7 +112,7 @@ class Erasure {
   async #eraseDay(folder: string, day: string): Promise<void> {
     const path = join(folder, day)
     const names = await namesIn(path)
-    // Leftovers first, because rewriting a file replaces its leftover.
+    // Remove temporary files first, because rewriting a file creates a new one at the same path.
     const leftovers = names.filter(isTemporary)
     for (const name of [...leftovers, ...names.filter((each) => !isTemporary(each))]) {
       const file = join(path, name)

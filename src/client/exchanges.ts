@@ -43,7 +43,6 @@ export class Exchanges {
     })
   }
 
-  /** Gives up all exchanges in progress. */
   abort(): void {
     for (const giveUp of this.#giveUps) giveUp()
   }

@@ -17,10 +17,7 @@ export interface ClientOptions {
    * Node's global agent count too.
    */
   readonly endpoint?: string | undefined
-  /**
-   * Number of calls that fill a batch, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4
-   * are in flight. With 1, every call is a batch of its own.
-   */
+  /** Calls that fill a batch, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4 are in flight. */
   readonly flushAt?: number | undefined
   /** A synonym for `flushAt`. */
   readonly size?: number | undefined

@@ -28,10 +28,7 @@ interface AddressRefusal {
   readonly message: string
 }
 
-/**
- * Refuses addresses that are neither public nor in `network.allow`. A name with both public and private addresses is
- * refused, because it is a mistake or an attack.
- */
+/** Refuses addresses that are neither public nor in `network.allow`, and names that have any such address. */
 export class AddressGuard {
   /** The options, to make an equal guard in a different thread. */
   readonly options: AddressGuardOptions

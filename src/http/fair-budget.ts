@@ -11,7 +11,6 @@ export class FairBudget {
     this.#amountMax = amountMax
   }
 
-  /** The total that all clients hold now. */
   get held(): number {
     return this.#held
   }

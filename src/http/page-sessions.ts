@@ -42,10 +42,7 @@ export class PageSessions {
     return this.#add(this.#links, this.#isReusable ? Infinity : linkMs)
   }
 
-  /**
-   * Opens a session with the token of a link. Returns its `Set-Cookie` header; undefined if the token is wrong, used or
-   * expired. The cookie's name contains the port, because all ports of a host share cookies.
-   */
+  /** Opens a session with a link's token. Returns its `Set-Cookie` header; undefined if the token is not valid. */
   useLink(token: string, request: BrowserRequest): string | undefined {
     const isGood = this.#has(this.#links, token)
     if (!this.#isReusable) this.#links.delete(digest(token))
@@ -67,7 +64,6 @@ export class PageSessions {
     return cookie(request, '', 0)
   }
 
-  /** Ends every session and invalidates every link. */
   endAll(): void {
     this.#links.clear()
     this.#sessions.clear()
@@ -94,6 +90,7 @@ function cookie(request: BrowserRequest, token: string, durationMs: number): str
   return `${cookieName(request)}=${token}; ${attributes}; Max-Age=${durationMs / 1_000}`
 }
 
+/** Contains the port, because all ports of a host share cookies. */
 function cookieName({ socket }: BrowserRequest): string {
   return `evroute-${socket.localPort ?? 0}`
 }

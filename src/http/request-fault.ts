@@ -5,10 +5,7 @@ import { systemClock } from '../runtime/index.ts'
 import { sendAnswer, type HttpAnswer } from './http-answer.ts'
 import { lingerBytesMax, lingerMs } from './read-body.ts'
 
-/**
- * Why a request cannot be handled: `malformed` if it is incomplete or not HTTP, `head_too_large` if its line
- * and headers are too large, `too_slow` if it exceeded a time limit.
- */
+/** Why a request cannot be handled. `malformed`: incomplete or not HTTP. `head_too_large`: its line and headers. */
 export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
 
 /** Makes the answer to a faulty request, in the form that a port's clients expect. */

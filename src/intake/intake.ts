@@ -28,10 +28,7 @@ interface IntakeOptions {
 export interface IntakeBatch {
   readonly sourceId: string
   readonly calls: readonly unknown[]
-  /**
-   * The types of calls that have already passed `checkCall`, by index, so that none is checked twice; undefined for
-   * other calls. If absent, all calls are checked.
-   */
+  /** The types of calls that already passed `checkCall`, by index; undefined for others. If absent, all are checked. */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
    * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the sender's
@@ -96,7 +93,6 @@ export class Intake {
     return noteOutcomes(results.map(bareOutcome), adding)
   }
 
-  /** Checks and plans each call, without storing anything yet. */
   #planBatch(batch: IntakeBatch): readonly (PlannedCall | RejectedCall)[] {
     const results: (PlannedCall | RejectedCall)[] = []
     const unreadable: string[] = []

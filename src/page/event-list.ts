@@ -16,10 +16,7 @@ const aimMs = 1_000
 /** Once this many new rows wait, they are drawn even if the pointer never rests. */
 const waitingMax = 5_000
 
-/**
- * The requests in the list, oldest first. Rows change in place, because copying 100,000 rows for each batch would take
- * too long. Components subscribe to `version`.
- */
+/** The requests in the list, oldest first. Rows change in place, because copying 100,000 rows would take too long. */
 export class EventList {
   /** Increases when rows change. */
   readonly version = signal(0)

@@ -35,7 +35,7 @@ export function List(): JSX.Element {
     if (unread.length === 0) return undefined
     const timer = setTimeout(() => void session.readRows(unread), settledMs)
     return () => clearTimeout(timer)
-    // Read them again after a lost connection.
+    // Read the summaries again after a lost connection.
   }, [unread.join(), session.connection.value])
 
   return (

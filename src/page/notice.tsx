@@ -27,7 +27,7 @@ export function closeNotice(cause: Notice['cause']): void {
   if (notice.value?.cause === cause) notice.value = undefined
 }
 
-/** Does some work. If it fails, shows the error and returns undefined. */
+/** Runs `work`. If it fails, shows the error and returns undefined. */
 export async function tried<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work()

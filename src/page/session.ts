@@ -128,7 +128,6 @@ class Session {
     this.list.add(read.summaries)
   }
 
-  /** Shows the live requests again. */
   closeCapture(): void {
     this.capture.value = undefined
     this.close()

@@ -22,7 +22,6 @@ export function Shown<Value>({
   )
 }
 
-/** A name and its value in a list of facts. */
 export function Pair({
   name,
   children,

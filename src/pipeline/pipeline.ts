@@ -96,10 +96,7 @@ export class Pipeline {
     options.processes?.listen((news) => this.#dispatcher.hear(news))
   }
 
-  /**
-   * Joins the processes that share the store, sends the deliveries in it, and purges it. Call it once. A pipeline with
-   * its own store needs no start.
-   */
+  /** Joins the processes that share the store, sends its deliveries and purges it. Not needed if `isStoreOwn`. */
   start(): void {
     this.#shares?.start()
     if (this.#options.isStoreOwn === true) return

@@ -22,10 +22,7 @@ export type ServiceConfiguration = Given<GivenDocument>
 
 /** The configuration of a service, its runtime, and a callback for fatal errors. */
 export interface CreateServiceOptions {
-  /**
-   * The path of a configuration file, or its content. Paths in a file are relative to its folder, paths in a given
-   * content to the working directory.
-   */
+  /** The path of a configuration file, or its content, whose paths are relative to the working directory. */
   readonly configuration: string | ServiceConfiguration
   /** Variables for `env:NAME`. None by default, so that secrets are read from the environment only on purpose. */
   readonly env?: Readonly<Record<string, string | undefined>>

@@ -83,7 +83,7 @@ export class OfflineService implements AsyncDisposable {
   async idle(): Promise<void> {
     await this.regulations.idle()
     await this.#pipeline.idle()
-    // Regulations erase their notifications after these are delivered.
+    // Wait again: regulations erase their notifications once these are delivered.
     await this.regulations.idle()
   }
 

@@ -17,7 +17,7 @@ interface ServiceRegulationsOptions extends Omit<
   readonly archives: Archives
   /** Resolves once all events that are stored are also archived. */
   readonly archived: () => Promise<unknown>
-  /** The port for processes that share the store; undefined if the store can't be shared. */
+  /** Access to the other processes that share the store; undefined if the store can't be shared. */
   readonly shared?: SharedRegulations | undefined
   /** Whether this process writes to archives (the default). If not, services erase from registered archives. */
   readonly keepsArchives?: boolean

@@ -86,7 +86,6 @@ export function closedTrackingPort(clock: Clock): RequestListener {
   return (_request, response) => void sendLingering(response, answer, clock)
 }
 
-/** For people who open the API in a browser. */
 const welcome: HttpAnswer = {
   status: 404,
   headers: { 'content-type': 'text/plain; charset=utf-8' },

@@ -47,10 +47,7 @@ export class BodySigner {
   }
 }
 
-/**
- * The result of a check: `missing` for an absent or empty header, `malformed` for a header that is not 40
- * lower-case hexadecimal digits, `mismatch` for a signature of different bytes or with a different secret.
- */
+/** `missing`: no header. `malformed`: not 40 lower-case hexadecimal digits. `mismatch`: different bytes or secret. */
 export type SignatureCheck = 'valid' | 'missing' | 'malformed' | 'mismatch'
 
 /** Checks the signature of a body. Compares it in constant time. */

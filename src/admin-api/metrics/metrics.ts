@@ -83,10 +83,7 @@ export class Metrics implements Observer {
     return this.#registry.contentType
   }
 
-  /**
-   * Sets the configured destinations. Starts their counters at 0, because Prometheus doesn't see the increase from a
-   * missing value to a first one. Drops the metrics of removed endpoints, so that reloads don't accumulate them.
-   */
+  /** Sets the configured destinations. Counters start at 0, because Prometheus misses the increase to a first value. */
   configured(destinations: readonly EndpointNames[]): void {
     const added = destinations.filter(({ id }) => !this.breakers.knows(id))
     for (const removed of this.breakers.configure(destinations)) {

@@ -50,7 +50,6 @@ interface StoreFiguresOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** Minimum and maximum pause between two measurements. */
 const [pauseMsMin, pauseMsMax] = [5_000, 60_000]
 /** The pause is at least this many times the duration of the measurement. */
 const pauseFactor = 20

@@ -195,7 +195,6 @@ class ServiceSession {
     return isDone === true
   }
 
-  /** Reads a destination, and asks for confirmation of an action on it. */
   async #withDestination(
     id: string,
     proposalOf: (destination: DestinationFields) => Proposal,

@@ -12,7 +12,6 @@ const texts: Readonly<Record<LoggedState, string>> = {
 }
 const looks = { pending: 'warning', delivered: 'good', failed: 'bad', expired: 'bad' } as const
 
-/** The state of a delivery as a sign, a word and a colour. */
 export function StateBadge({ state }: { readonly state: LoggedState }): JSX.Element {
   return <span class={`badge ${looks[state]}`}>{texts[state]}</span>
 }

@@ -58,7 +58,6 @@ function openRow({ target }: MouseEvent, href: string): void {
   if (!isLink && getSelection()?.isCollapsed !== false) location.hash = href
 }
 
-/** Buttons for the first and the next page of a list. */
 export function Pager<Cursor>({
   cursor,
   next,

@@ -9,10 +9,7 @@ import type { ConfigurationDocument, DestinationDocument, SourceDocument } from 
 
 type SameSettings = 'listen' | 'store' | 'tracing' | 'senderThreads' | 'network'
 
-/**
- * The configuration of a service: checked, with defaults and secrets filled in, and frozen. The path of an SQLite store
- * is absolute, and a PostgreSQL URL includes its password.
- */
+/** A checked configuration, frozen, with defaults and secrets filled in. Its paths are absolute. */
 export interface Configuration extends Pick<ConfigurationDocument, SameSettings> {
   /** The admin API; undefined if it is off. */
   readonly admin: NonNullable<ConfigurationDocument['admin']> | undefined
