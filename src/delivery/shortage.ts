@@ -37,7 +37,7 @@ export class Shortage {
     return this.#paused.has(destination)
   }
 
-  /** Notes the outcome of a request. `requests` are in flight, including this one; `requestsMax` is their usual limit. */
+  /** Notes the outcome of a request. `requests` are in flight, with this one; `requestsMax` is their usual limit. */
   ended(
     outcome: RequestOutcome,
     destination: object,
