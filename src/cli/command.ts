@@ -43,7 +43,7 @@ export class CommandOption<Value> {
     return this as CommandOption<NonNullable<Value>>
   }
 
-  /** Lists the values for help and completion. Without a parser, the option refuses other values. */
+  /** Lists the values in help and completion. An option without a parser also refuses other values. */
   choices(choices: readonly string[]): this {
     const { parseArg } = this.option
     this.option.choices([...choices])

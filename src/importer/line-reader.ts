@@ -51,7 +51,7 @@ export class LineReader {
     return chunk.length
   }
 
-  /** Adds the last row, if no line feed ended it. Drops an invalid one if the text ends early because of `damage`. */
+  /** Adds the last row, if no line feed ended it. If `damage` ended the text, drops a last row that is invalid. */
   end(rows: Row[], damage?: string): void {
     const row = this.#rowOf(nothing)
     if (row?.kind === 'row' || (row !== undefined && damage === undefined)) rows.push(row)

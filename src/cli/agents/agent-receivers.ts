@@ -50,7 +50,7 @@ export class AgentReceivers {
     return { stopped: name }
   }
 
-  /** Waits until an expectation is decided, and returns its webhooks, or the one that came closest. */
+  /** Waits until an expectation is decided. Returns the webhooks that met it, or the webhook that came closest. */
   async wait(request: WaitRequest, signal: AbortSignal): Promise<object> {
     const { receiver, match, after, timeoutSeconds } = request
     const options = { after, timeoutMs: timeoutSeconds * 1_000, signal }

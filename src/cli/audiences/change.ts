@@ -45,7 +45,7 @@ export async function syncList(values: SyncValues, run: OperationsRun): Promise<
   return finish(code, outcome?.kind, run)
 }
 
-/** Delivers the calls about a change, unless it was a dry run or a running service ended it early. */
+/** Delivers the calls about a change, unless the change was a dry run or a running service ended it early. */
 async function finish(
   code: ExitCode,
   outcome: string | undefined,

@@ -159,7 +159,7 @@ interface CaptureResults {
   readonly badRows: number
 }
 
-/** Checks expectations against the events of a capture after the one numbered `after`. Time starts at the first. */
+/** Checks expectations against the events in a capture with a `seq` above `after`. Time starts at the first of them. */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
   expectations: readonly Expectation[],

@@ -84,7 +84,7 @@ function isHeaders(value: JsonValue | undefined): value is Readonly<Record<strin
   )
 }
 
-/** How far to move timestamps, in milliseconds. `now` moves the first one to the present. */
+/** How far to move timestamps, in milliseconds. `now` moves the first timestamp to the present. */
 export type TimeShiftBy = 'now' | number
 
 /** Parses `now` or a duration with an optional sign; undefined if it is neither. */

@@ -182,7 +182,7 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   if (sinceMs === undefined && untilMs === undefined) return true
   const { timestamp, originalTimestamp } = call
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  // A call without a timestamp is in no time range. Select a call with an unreadable one, so that it is rejected later.
+  // A call without a timestamp is in no time range. Select a call with an unreadable timestamp: it is rejected later.
   if (atMs === undefined)
     return Boolean(timestamp ?? originalTimestamp) && call['type'] !== 'delete'
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)

@@ -13,7 +13,7 @@ import { isCapturedRow } from './captured-request.ts'
 
 /** Changes to every call, from flags. */
 export interface RowChanges {
-  /** The type of rows that have none. A row of a different type is rejected. */
+  /** The type to give rows that have none. A row of a different type is rejected. */
   readonly type?: EventType | undefined
   readonly timestamp?: string | undefined
   readonly integrations?: Readonly<Record<string, boolean>> | undefined

@@ -217,7 +217,7 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
 /** The source of calls from the command line. {@link sourceIdOf} returns one for each destination. */
 export const commandLineSourceId = 'cli'
 
-/** Returns the source of a destination's calls. With a common source, a call to a second one would be a duplicate. */
+/** Returns the source of a destination's calls: its own, because a source may send each call only once. */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }

@@ -142,7 +142,7 @@ async function reload(
 
 function problemsText(error: unknown): string {
   if (!(error instanceof ConfigurationError)) return messageOf(error)
-  // Take the first line of each problem: the others are an excerpt of the file, and a log entry is one line.
+  // Take the first line of each problem: the other lines are an excerpt of the file, and a log entry is one line.
   return error.problems.map((problem) => problemText(problem).split('\n', 1)[0]).join('; ')
 }
 

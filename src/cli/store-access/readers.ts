@@ -201,7 +201,7 @@ export async function runReaders(
 interface StoreOpening {
   readonly write: boolean
   readonly reveal: boolean
-  /** Called if the store does not exist; the work then reads an empty one. If undefined, a missing store is an error. */
+  /** Called if the store does not exist; the work then reads an empty one. If undefined, a missing store fails. */
   readonly missing: (() => void) | undefined
 }
 

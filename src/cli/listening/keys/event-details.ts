@@ -5,7 +5,7 @@ import { payloadText } from '../../output/json.ts'
 import { formatCount, formatTimeOfDay } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
 
-/** Maximum lines of a payload: enough for all but extreme ones. */
+/** Maximum lines of a payload: enough for all but extreme payloads. */
 const linesMax = 10_000
 const answerLinesMax = 50
 

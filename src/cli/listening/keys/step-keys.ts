@@ -23,7 +23,7 @@ export interface KeysState {
   readonly arrived: number
   /** The last request that was shown. After a change of the filter, the newest kept request that it shows. */
   readonly last: ReceivedEvent | undefined
-  /** The request that keys act on; undefined for the last one. */
+  /** The request that the user picked. If undefined, keys act on the `last` request. */
   readonly picked: ReceivedEvent | undefined
 }
 
@@ -170,7 +170,7 @@ function stepPlainKey(state: KeysState, key: Key, events: Events): Change {
 
 const digit = /^[0-9]$/
 
-/** Picks the request before or after the picked one. After the newest, picks none; keys act on the last one shown. */
+/** Picks the request before or after the picked one. After the newest request, picks none. */
 function picking({ picked }: KeysState, events: Events, by: -1 | 1): Change {
   const at = picked === undefined ? events.length : events.findIndex(({ seq }) => seq >= picked.seq)
   return { picked: events[Math.max((at === -1 ? events.length : at) + by, 0)] }
