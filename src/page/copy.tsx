@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { CloseButton, Dialog } from './dialog.tsx'
+import { Dialog } from './dialog.tsx'
 import { tell } from './notice.tsx'
 
 /** A text that the browser did not copy. */
@@ -28,7 +28,6 @@ export function UncopiedDialog(): JSX.Element | null {
   return (
     <Dialog title={title} close={close}>
       <textarea readOnly rows={8} aria-label={title} value={text} />
-      <CloseButton close={close} />
     </Dialog>
   )
 }

@@ -295,7 +295,8 @@ function Facts({ record }: RequestParts): JSX.Element {
     <dl class="tiles">
       <Pair name="Arrived">
         <time dateTime={at}>
-          {dateText(at)} {timeText(Date.parse(at))}
+          {dateText(at)}
+          {timeText(Date.parse(at))}
         </time>
       </Pair>
       <Pair name="Request">

@@ -28,17 +28,10 @@ export function Dialog({ title, close = closeDialog, children }: DialogParts): J
     <dialog ref={element} aria-labelledby={id} onClose={close}>
       <h2 id={id}>{title}</h2>
       {children}
-    </dialog>
-  )
-}
-
-/** The button of a dialog without a form. */
-export function CloseButton({ close = closeDialog }: Pick<DialogParts, 'close'>): JSX.Element {
-  return (
-    <div class="actions">
-      <button type="button" onClick={close}>
-        Close
+      {/* The last element, because the first button in a dialog gets the focus. */}
+      <button type="button" class="link close" aria-label="Close" onClick={close}>
+        ✕
       </button>
-    </div>
+    </dialog>
   )
 }

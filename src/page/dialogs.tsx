@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { read, type Reads } from './api.ts'
 import { copy } from './copy.tsx'
-import { CloseButton, dialog, Dialog } from './dialog.tsx'
+import { dialog, Dialog } from './dialog.tsx'
 import { Choice } from './field.tsx'
 import { ComposeDialog, EditDialog } from './request-dialogs.tsx'
 import { Shown } from './shown.tsx'
@@ -50,7 +50,6 @@ function KeysDialog(): JSX.Element {
           </div>
         ))}
       </dl>
-      <CloseButton />
     </Dialog>
   )
 }
@@ -60,7 +59,6 @@ function HandlersDialog(): JSX.Element {
   return (
     <Dialog title="A handler that verifies signatures">
       <Shown reading={reading}>{(handlers) => <Handlers {...handlers} />}</Shown>
-      <CloseButton />
     </Dialog>
   )
 }

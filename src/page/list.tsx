@@ -4,6 +4,7 @@ import type { JSX, RefObject } from 'preact'
 import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
 import { copy } from './copy.tsx'
+import { dialog } from './dialog.tsx'
 import { session } from './session.ts'
 import { answerLook, counted, countText, dateText, signatureText, timeText } from './text.ts'
 
@@ -181,7 +182,7 @@ function Summary(row: EventSummary): JSX.Element {
   const { seq, atMs, type, userId, summary, status, signature, durationMs, repeatOf } = row
   const { forwarded, forwardedTo } = row
   const look = answerLook(status)
-  const [date, time] = [dateText(atMs), timeText(atMs)]
+  const time = timeText(atMs)
   return (
     <>
       <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
@@ -196,7 +197,7 @@ function Summary(row: EventSummary): JSX.Element {
       <span class="seq">#{seq}</span>
       <span class="facts">
         <span class="time">
-          {date === dateText(Date.now()) ? null : <span class="date">{date} </span>}
+          <span class="date">{dateText(atMs)}</span>
           {time.slice(0, -4)}
           <span class="thousandths">{time.slice(-4)}</span>
         </span>
@@ -247,16 +248,21 @@ function Empty(): JSX.Element {
   if (session.filter.value !== '' || session.onlyFailed.value) {
     return <p class="empty">No request matches. New matching requests appear here.</p>
   }
-  const signed = session.receiver.value?.isSigned === true ? ' --secret <your secret>' : ''
+  const signed = session.receiver.value?.isSigned === true ? ' --secret YOUR_SECRET' : ''
   const command = `npx evroute send track --to ${location.origin}${signed}`
   return (
     <div class="empty">
       <h2>Waiting for webhooks</h2>
       <p>Send them to {location.origin}/ or try:</p>
       <code>{command}</code>
-      <button type="button" onClick={() => void copy('command', command)}>
-        Copy command
-      </button>
+      <div class="actions">
+        <button type="button" onClick={() => void copy('command', command)}>
+          Copy command
+        </button>
+        <button type="button" onClick={() => (dialog.value = { kind: 'compose' })}>
+          Send a sample
+        </button>
+      </div>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { durationText, visibleText } from './text.ts'
+import { dateText, durationText, visibleText } from './text.ts'
 import { useTick, type Reading } from './use-read.ts'
 
 /** How often ages such as "5 min ago" are updated. */
@@ -65,7 +65,8 @@ export function Moment({ at }: { readonly at: string }): JSX.Element {
   const away = durationText(Math.abs(awayMs))
   return (
     <time dateTime={at} title={at}>
-      {new Date(at).toLocaleString('sv')} ({awayMs > 0 ? `in ${away}` : `${away} ago`})
+      {dateText(at)}
+      {new Date(at).toLocaleTimeString('sv')} ({awayMs > 0 ? `in ${away}` : `${away} ago`})
     </time>
   )
 }

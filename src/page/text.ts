@@ -11,9 +11,10 @@ export function timeText(atMs: number): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`
 }
 
-/** Formats a date in the time zone of the browser: `2026-11-26`. */
+/** Formats a date in the time zone of the browser, with a space after it: `2026-11-26 `. Empty for today. */
 export function dateText(at: number | string): string {
-  return dates.format(new Date(at))
+  const date = dates.format(new Date(at))
+  return date === dates.format() ? '' : `${date} `
 }
 
 /** Formats a count: `12,345`. */

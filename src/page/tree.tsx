@@ -4,7 +4,7 @@ import { Part } from './shown.tsx'
 import { counted, countText, visibleText } from './text.ts'
 
 /** The number of levels that are open initially. */
-const openLevels = 3
+const openLevels = 4
 /** About this many members are shown initially in the whole tree, because a body of 1 MB can have 100,000. */
 const shownAtOnce = 1_000
 /** Maximum members of an object or a list to show initially. A button adds ten times as many. */

@@ -37,11 +37,13 @@ describe('the list', () => {
     const { url } = await startReceiver()
     const page = await openPage(url)
     await page.getByText('Waiting for webhooks').waitFor()
-    const command = `npx evroute send track --to ${url} --secret <your secret>`
+    const command = `npx evroute send track --to ${url} --secret YOUR_SECRET`
     expect(await page.getByText('npx evroute send track').innerText()).toBe(command)
     await page.getByRole('button', { name: 'Copy command' }).click()
     await page.getByText('The command is copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command)
+    await page.getByRole('button', { name: 'Send a sample' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: url }).click()
     await page.getByText('The URL is copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(url)

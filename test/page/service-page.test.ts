@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
 import { gate } from '../support/gate.ts'
+import { unreachableUrl } from '../support/endpoint.ts'
 import { goTo, openService, afterRefresh, startService, token } from './service.ts'
 
 withBrowser()
@@ -92,7 +93,7 @@ describe('destinations', () => {
     await crm.getByRole('button', { name: 'Discard backlog' }).click()
     await page.getByText('There is nothing to discard.').waitFor()
     await crm.getByRole('button', { name: 'Retry failed' }).click()
-    await page.getByRole('heading', { name: 'Retry 1 delivery?' }).waitFor()
+    await page.getByRole('heading', { name: 'Retry 1 delivery to crm?' }).waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Cancel' }).click()
     expect(endpoint.requests).toHaveLength(2)
@@ -106,6 +107,22 @@ describe('destinations', () => {
     await expect
       .poll(() => crm.innerText(), afterRefresh)
       .toMatch(/0 pending, 2 delivered, 0 failed/)
+  })
+
+  test('with problems come first, and show them', async () => {
+    const endpoints = [{ url: await unreachableUrl() }]
+    const others = [{ id: 'mail', type: 'Webhooks', sources: ['website'], endpoints }]
+    const { track, link, warnings } = await startService([200], { others })
+    for (let count = 0; count < 12; count += 1) await track(`m_${count}`)
+    await expect.poll(() => JSON.stringify(warnings)).toContain('an endpoint is down')
+    const page = await openPage(link())
+    await goTo(page, 'Destinations')
+    const shown = page.getByRole('region', { name: /^Destination / })
+    await shown.first().waitFor()
+    const [first, second] = await shown.allInnerTexts()
+    expect(first).toMatch(/^mail\b[^]*is down: connection refused[^]*Next probe/)
+    expect(second).toMatch(/^crm\b/)
+    expect(second).not.toContain('✗')
   })
 
   test('show their filter, their rate, and how long the backlog takes at that rate', async () => {

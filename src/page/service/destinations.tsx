@@ -1,18 +1,21 @@
 import type { JSX } from 'preact'
-import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
-import { Moment, Pair, Shown } from '../shown.tsx'
+import type { DestinationFields, EndpointFields, OverviewRecord } from '../../admin-api/index.ts'
+import { Pair, Shown } from '../shown.tsx'
 import { counted, countText, durationText, visibleText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
 import { read } from './api.ts'
+import { Problems } from './overview.tsx'
 import { deliveriesPath } from './route.ts'
 import { session } from './service-session.ts'
 import { countLook, states } from './state-badge.tsx'
 
+type Problem = OverviewRecord['problems'][number]
+
 export function Destinations(): JSX.Element {
-  const reading = usePolled(() => read('v1/destinations'), [session.version.value])
+  const reading = usePolled(readDestinations, [session.version.value])
   return (
     <Shown reading={reading}>
-      {({ destinations }) => (
+      {(destinations) => (
         <>
           <h2>Destinations</h2>
           {destinations.length === 0 ? (
@@ -21,8 +24,8 @@ export function Destinations(): JSX.Element {
               file again by itself.
             </p>
           ) : null}
-          {destinations.map((destination) => (
-            <Destination key={destination.id} destination={destination} />
+          {destinations.map((each) => (
+            <Destination key={each.destination.id} {...each} />
           ))}
         </>
       )}
@@ -30,7 +33,25 @@ export function Destinations(): JSX.Element {
   )
 }
 
-function Destination({ destination }: { readonly destination: DestinationFields }): JSX.Element {
+interface Parts {
+  readonly destination: DestinationFields
+  readonly problems: readonly Problem[]
+}
+
+/** Those with problems come first. */
+async function readDestinations(): Promise<readonly Parts[]> {
+  const [{ destinations }, { problems }] = await Promise.all([
+    read('v1/destinations'),
+    read('v1/overview'),
+  ])
+  const shown = destinations.map((destination) => ({
+    destination,
+    problems: problems.filter((problem) => problem.destination === destination.id),
+  }))
+  return shown.sort((a, b) => Math.sign(b.problems.length) - Math.sign(a.problems.length))
+}
+
+function Destination({ destination, problems }: Parts): JSX.Element {
   const { id, enabled, sources, filter, endpoints, pending } = destination
   return (
     <section class="card entry" aria-label={`Destination ${id}`}>
@@ -79,6 +100,7 @@ function Destination({ destination }: { readonly destination: DestinationFields 
           </Pair>
         ))}
       </dl>
+      <Problems problems={problems} />
     </section>
   )
 }
@@ -90,36 +112,19 @@ const breakerTexts: Readonly<Record<EndpointFields['breaker'], string>> = {
   recovering: '… recovering',
 }
 const breakerLooks = {
-  closed: 'good',
+  closed: '',
   open: 'bad',
   'half-open': 'warning',
   recovering: 'warning',
 } as const
 
 function Endpoint(endpoint: EndpointFields & { readonly pending: number }): JSX.Element {
-  const { url, breaker, probeAt, rate, faults, pending } = endpoint
+  const { url, breaker, rate, pending } = endpoint
   return (
     <>
       {visibleText(url)}{' '}
       <span class={`badge ${breakerLooks[breaker]}`}>{breakerTexts[breaker]}</span>
-      {probeAt === null ? null : (
-        <>
-          {' '}
-          next probe <Moment at={probeAt} />
-        </>
-      )}
       {rate === undefined ? null : <p class="muted">{rateText(rate, pending)}</p>}
-      {faults.map(({ reason, failures, since }) => (
-        <p key={reason} class="problem">
-          refuses webhooks: {visibleText(reason)}, {counted(failures, 'time')}
-          {since === null ? null : (
-            <>
-              {' '}
-              since <Moment at={since} />
-            </>
-          )}
-        </p>
-      ))}
     </>
   )
 }

@@ -17,6 +17,7 @@ export function Overview(): JSX.Element {
       {(overview) => (
         <>
           <h2>Overview</h2>
+          {overview.problems.length === 0 ? <p class="good">✓ Nothing is wrong.</p> : null}
           <Problems problems={overview.problems} />
           <Part title="Deliveries">
             <Figures overview={overview} />
@@ -31,8 +32,9 @@ export function Overview(): JSX.Element {
   )
 }
 
-function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
-  if (problems.length === 0) return <p class="good">✓ Nothing is wrong.</p>
+/** Problems with advice; nothing if there are none. */
+export function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element | null {
+  if (problems.length === 0) return null
   return (
     <ul class="problems card" aria-label="What is wrong">
       {problems.map(({ text, advice, destination, moment }) => (

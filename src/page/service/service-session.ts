@@ -66,8 +66,9 @@ class ServiceSession {
   proposeFor(count: number, action: DeliveryAction, conditions: Conditions): void {
     const { verb, done, consequence } = deliveryTexts[action]
     const deliveries = counted(count, 'delivery', 'deliveries')
+    const to = conditions.destination === undefined ? '' : ` to ${conditions.destination}`
     this.proposal.value = {
-      title: `${verb} ${count < api.countedMax ? deliveries : `at least ${deliveries}`}?`,
+      title: `${verb} ${count < api.countedMax ? '' : 'at least '}${deliveries}${to}?`,
       consequence,
       verb,
       act: async () => {
