@@ -43,7 +43,8 @@ export interface CallFields {
 /** The user of a call: a userId, an anonymousId, or both. */
 export type UserFields =
   | { readonly userId?: string | undefined; readonly anonymousId: string }
-  // Keep this one last. TypeScript's errors name the last: they would say that a call without an event lacks anonymousId.
+  // Keep this alternative last, because TypeScript's errors name the last one. Otherwise, the error for a call without
+  // an event would be that it lacks an anonymousId.
   | { readonly userId: string; readonly anonymousId?: string | undefined }
 
 /** Describes a user. Needs a userId or an anonymousId. */
