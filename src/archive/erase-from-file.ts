@@ -129,7 +129,7 @@ class Rewriting {
       if (isCompressed) await pipeline(kept, createGzip(), write, { signal })
       else await write(kept)
       await file.chmod(like.mode)
-      // Keep the times, because operators may delete old files by them.
+      // Keep the file's times, because operators may use them to delete old files.
       await file.utimes(like.atime, like.mtime)
       await file.sync()
     } finally {

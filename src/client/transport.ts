@@ -34,14 +34,14 @@ export type TransportOutcome =
 /** Sends the batches of a client. */
 export interface Transport {
   /**
-   * Sends a batch once; the client decides about retries. A failure is an outcome. If the promise rejects, the
-   * calls of the batch fail with the code `internal`.
+   * Sends a batch once; the client decides about retries. A failure is an outcome. If the promise rejects, the calls of
+   * the batch fail with the code `internal`.
    *
-   * A transport holds the clock while it waits for the network, but not while it waits for other parts of the
-   * program, which may need the clock.
+   * A transport keeps a virtual clock from advancing (`hold`) while it waits for the network, but not while it waits
+   * for other parts of the program, which may need the clock to advance.
    *
-   * @param signal - aborts when the client stops waiting. Later batches get the same signal, so remove
-   * listeners when `send` ends
+   * @param signal - aborts when the client stops waiting. Later batches get the same signal, so remove listeners when
+   * `send` ends
    */
   send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>
   /** Frees the transport's resources. The client calls it once, after the last `send`. */

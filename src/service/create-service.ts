@@ -37,7 +37,7 @@ export interface RunningService extends AsyncDisposable {
   readonly address: ServiceAddress
   /**
    * Stops accepting requests, waits up to `graceMs` (0 by default) for those in progress, and closes the store, which
-   * keeps pending deliveries. If the store's server or disk doesn't answer, it takes at most seven seconds longer.
+   * keeps pending deliveries. If the store's server or disk doesn't answer, closing takes at most seven seconds longer.
    * Idempotent.
    */
   close(graceMs?: number): Promise<void>

@@ -319,7 +319,7 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  /** Stores a batch. Keeps its events in memory meanwhile only if they will be archived. */
+  /** Stores a batch. Only events that will be archived stay in memory until the store has answered. */
   #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const isArchived = this.#sourceOf(batch)?.archive !== undefined
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))

@@ -4,9 +4,9 @@ import type { Clock } from '../../runtime/index.ts'
 export interface Losses {
   /** How many, since {@link sinceMs}. */
   readonly deliveries: number
-  /** When the first of them ended, in milliseconds since 1970. */
+  /** When the first delivery ended, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** When the last of them ended, in milliseconds since 1970. */
+  /** When the last delivery ended, in milliseconds since 1970. */
   readonly lastMs: number
   /** Why they were not delivered: each error once, at most the first ten. */
   readonly reasons: readonly string[]

@@ -113,7 +113,7 @@ async function parse(text: string): Promise<JsonOutcome> {
   try {
     return { kind: 'value', value: JSON.parse(text) as unknown }
   } catch {
-    // Most files have no comments. Load the parser that accepts them only if JSON.parse fails.
+    // Most files have no comments. Load the parser for comments only if JSON.parse fails.
     const { readJson } = await import('./read-json.ts')
     return readJson(text)
   }

@@ -133,7 +133,7 @@ function checkEndpoints(
   )
 }
 
-/** Checks a URL. Does not quote one that has no valid scheme, because it may come from a variable with a secret. */
+/** Checks a URL. Never quotes text without a valid scheme, because it may be a secret from a variable. */
 function checkEndpointUrl(
   { path, value }: Placed<string>,
   guard: AddressGuard | undefined,
