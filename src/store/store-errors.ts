@@ -7,9 +7,6 @@ export class MissingStoreError extends EvrouteError {
   }
 }
 
-/** The error for a row that the engine can read but that evroute cannot have written. */
-export class DamagedRowError extends Error {}
-
 /** Makes the error that every method throws after `close()`. */
 export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })

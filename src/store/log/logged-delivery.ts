@@ -9,7 +9,6 @@ import type {
 import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
 import { firstRow, raw, rowsOf, sql, type Script, type Sql } from '../sql.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
-import { DamagedRowError } from '../store-errors.ts'
 
 /** Number of characters of a body to search for the event's name, which precedes properties and context. */
 export const bodyStartMax = 2_048
@@ -55,7 +54,7 @@ export interface ListedRow extends LoggedRow {
   readonly body_start: string | null
 }
 
-/** Makes a listed delivery from its row. Throws a DamagedRowError if the row is damaged. */
+/** Makes a listed delivery from its row. */
 export function listedDelivery(row: ListedRow): LoggedDelivery {
   return loggedDelivery(row, row.body_start)
 }
@@ -81,7 +80,7 @@ function loggedDelivery(row: LoggedRow, body: string | null): LoggedDelivery {
   }
 }
 
-/** Reads the progress of a delivery. Throws a DamagedRowError if the row is damaged. */
+/** Reads the progress of a delivery. */
 export function progressOf(row: ProgressRow): DeliveryProgress {
   return {
     attempts: row.attempts,
@@ -91,13 +90,12 @@ export function progressOf(row: ProgressRow): DeliveryProgress {
   }
 }
 
+/** Damaged text counts as no holds, so that a damaged row cannot stop delivery. */
 function holdsOf(json: string): readonly EndpointHold[] {
   try {
     return JSON.parse(json) as readonly EndpointHold[]
-  } catch (cause) {
-    throw new DamagedRowError('the stored list of endpoints that a delivery skips cannot be read', {
-      cause,
-    })
+  } catch {
+    return []
   }
 }
 

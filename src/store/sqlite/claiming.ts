@@ -78,8 +78,6 @@ function leasedDelivery(
   { destinationId, lane }: Share,
   leases: Leases,
 ): LeasedDelivery {
-  // Parse the progress before the lease begins, because it throws for a damaged row.
-  const progress = progressOf(row)
   const { id } = row
   return {
     id,
@@ -92,6 +90,6 @@ function leasedDelivery(
     acceptedAtMs: row.accepted_at,
     lane,
     dueAtMs: row.due_at,
-    ...progress,
+    ...progressOf(row),
   }
 }

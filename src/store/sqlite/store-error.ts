@@ -1,9 +1,4 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
-import { DamagedRowError } from '../store-errors.ts'
-
-/** After a failed read of the disk, SQLite can report a sound file as malformed until the process restarts. */
-const corruptHint =
-  'Check the disk, and start again. If the file is still damaged, restore it from a backup, or name a different file.'
 
 /**
  * Errors of SQLite: the primary result code, the message, and a hint. Matched by message too, because one of the
@@ -25,7 +20,12 @@ const kinds = {
     'disk I/O error',
     'Free up space on the disk or raise the file size limit, and check the health of the disk. Refused calls can then be sent again.',
   ],
-  corrupt: [11, 'database disk image is malformed', corruptHint],
+  // After a failed read of the disk, SQLite can report a sound file as malformed until the process restarts.
+  corrupt: [
+    11,
+    'database disk image is malformed',
+    'Check the disk, and start again. If the file is still damaged, restore it from a backup, or name a different file.',
+  ],
   full: [
     13,
     'database or disk is full',
@@ -70,10 +70,9 @@ export function isWriteRefused(error: unknown): boolean {
 export function storeError(path: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
   const kind = kindOf(error)
-  const hint = error instanceof DamagedRowError ? corruptHint : kind && kinds[kind][2]
   return new StoreUnusableError({
     message: `Cannot use the store ${path}: ${messageOf(error)}`,
-    hint: hint ?? 'Check the file, its folder and its disk.',
+    hint: kind === undefined ? 'Check the file, its folder and its disk.' : kinds[kind][2],
     cause: error,
     isTemporary: kind !== undefined && temporary.includes(kind),
   })

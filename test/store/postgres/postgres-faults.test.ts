@@ -59,6 +59,16 @@ function failureOf(url: string): Promise<StoreUnusableError> {
   )
 }
 
+test('a damaged list of endpoints to skip counts as empty', async () => {
+  const tested = await opened(await newUrl())
+  await tested.add(events(2, 'crm'))
+  await query(
+    `UPDATE faults_${schemas}.evroute_deliveries SET holds = 'x' WHERE message_id = 'm_1'`,
+  )
+  expect(await tested.list()).toMatchObject([{ holds: [] }, { holds: [] }])
+  expect(await tested.claim('crm')).toMatchObject([{ holds: [] }, { holds: [] }])
+})
+
 describe('a server that goes away', () => {
   test('makes every call fail temporarily, and every call works once it is back', async () => {
     const url = await newUrl()
