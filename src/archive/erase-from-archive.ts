@@ -112,7 +112,7 @@ class Erasure {
   async #eraseDay(folder: string, day: string): Promise<void> {
     const path = join(folder, day)
     const names = await namesIn(path)
-    // Remove temporary files first, because rewriting a file creates a new one at the same path.
+    // Remove temporary files first: rewriting a file writes its own temporary file at the same path.
     const leftovers = names.filter(isTemporary)
     for (const name of [...leftovers, ...names.filter((each) => !isTemporary(each))]) {
       const file = join(path, name)

@@ -1,4 +1,4 @@
-/** Takes accepted calls to answered webhooks in this process: connects intake, store, dispatcher and senders. */
+/** Delivers accepted calls in this process: connects intake, store, dispatcher and senders. */
 export * from './adding-bytes.ts'
 export * from './pipeline.ts'
 export type { TraceRequest } from './targets.ts'
