@@ -72,9 +72,9 @@ processes that the command leaves behind are ended, except those that started
 their own session. The command has no controlling terminal, so sudo and ssh
 cannot ask for a password.
 
-Exit codes: the command's own; 128 + n after a signal. If the command's own is
-0: 5 an expectation was not met or a delivery is pending; 130 interrupted; 2
-usage; 7 a file cannot be used.`,
+Exit codes: the command's own; 128 + n after a signal. If the command succeeds:
+5 an expectation was not met or a delivery is pending; 130 interrupted; 2 usage;
+7 a file cannot be used.`,
   run: async (values, { io }, [words]: [readonly string[]]) => {
     if (values.scenario === undefined) {
       const { run } = await import('../running/run.ts')

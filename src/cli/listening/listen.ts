@@ -232,13 +232,13 @@ function banner(
   const signature =
     secret === undefined
       ? style.warning('not checked; pass --secret')
-      : `checked${strict ? '; only valid ones are accepted' : ''}`
+      : `checked${strict ? '; bad ones are refused with 401' : ''}`
   const lines = [
     ...(urls.length === 1 ? urls : urls.map((url, index) => `${url} @${index + 1}`)).map(
       (url, index) => `${index === 0 ? 'Listening' : '         '}  ${style.strong(url)}`,
     ),
     ...(page === null ? [] : [`Page       ${page}`]),
-    ...(networkPage === null ? [] : [`Anywhere   ${networkPage}`]),
+    ...(networkPage === null ? [] : [`Network    ${networkPage}`]),
     `Signature  ${signature}`,
     ...expectationLines(options, style),
     ...checkForwardTargets(forwardTo).map(

@@ -9,7 +9,7 @@ export function usageError(message: string, hint: string, cause?: unknown): Evro
   return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
 }
 
-/** Makes the error for a file that cannot be written, and appends the reason. `hint` is for reasons without a hint. */
+/** Makes the error for a file that cannot be written, and appends the reason. Some reasons have a hint of their own. */
 export function cannotWrite(message: string, hint: string, cause: unknown): EvrouteError {
   const [reason, fix] = writeFailures[systemCode(cause) ?? ''] ?? []
   const text = `${message}: ${reason ?? messageOf(cause)}`

@@ -65,7 +65,7 @@ export class SelectedRows implements RowSource {
     return this.#meter.total(parsed + this.#skipped)
   }
 
-  /** Whether the first good row is a captured request. False if the first 64 groups have no good row. */
+  /** Whether the files contain captured requests. The first good row decides, if it is in the first 64 groups. */
   async holdCapture(): Promise<boolean> {
     this.#isCapture ??= this.#readToGoodRow()
     return (await stoppable(this.#isCapture, this.#io.stop)) ?? false

@@ -276,7 +276,7 @@ describe('listen', () => {
       'Other machines can reach this receiver: it listens on 0.0.0.0',
     )
     const strict = await listening(['--strict'], { env: { EVROUTE_SECRET: 'k' } })
-    expect(strict.command.stderr.text).toContain('only valid ones are accepted')
+    expect(strict.command.stderr.text).toContain('bad ones are refused with 401')
     expect(strict.command.stderr.text).not.toContain('Other machines')
     for (const { command } of [unchecked, strict]) {
       command.stop()
