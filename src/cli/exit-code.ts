@@ -17,7 +17,7 @@ export const exitCodes = Object.freeze({
   expectationUnmet: 5,
   /** A signature did not verify, or a checked handler is wrong. */
   badSignature: 6,
-  /** A port, file, certificate or store cannot be used. */
+  /** A port, file, certificate, store or receiver cannot be used. */
   cannotUse: 7,
   /** A signal ended the command early. */
   interrupted: 130,
@@ -47,6 +47,7 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   cannot_listen: exitCodes.cannotUse,
   cannot_read_file: exitCodes.cannotUse,
   cannot_write_file: exitCodes.cannotUse,
+  cannot_reach: exitCodes.cannotUse,
   store_closed: exitCodes.internal,
   store_in_use: exitCodes.cannotUse,
   store_unusable: exitCodes.cannotUse,

@@ -5,6 +5,7 @@
  * - `invalid_usage`: the command line cannot be understood
  * - `port_in_use`, `cannot_listen`: the port to listen on cannot be opened
  * - `cannot_read_file`, `cannot_write_file`: a file named by the caller cannot be used
+ * - `cannot_reach`: nothing answers at the address of a receiver
  * - `store_closed`: a store was used after `close()`
  * - `store_in_use`: another process is already delivering from the store
  * - `store_unusable`: the store's file is foreign, newer than this version, or cannot be used
@@ -18,6 +19,7 @@ export type ErrorCode =
   | 'cannot_listen'
   | 'cannot_read_file'
   | 'cannot_write_file'
+  | 'cannot_reach'
   | 'store_closed'
   | 'store_in_use'
   | 'store_unusable'

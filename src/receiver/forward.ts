@@ -12,6 +12,7 @@ import {
 import { parseMatch } from '../match/index.ts'
 import {
   checkUrl,
+  fullUrl,
   checkWholeNumber,
   endpointName,
   limits,
@@ -203,12 +204,6 @@ function forwardUrl(target: string, path: string): URL {
   if (url.pathname === '/') url.pathname = own
   if (query !== undefined && query !== '') url.search += `${url.search === '' ? '' : '&'}${query}`
   return url
-}
-
-/** Completes the short forms of a target: `3000` and `localhost:3000/hook` become http URLs. */
-function fullUrl(text: string): string {
-  if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`
-  return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
 }
 
 /** Completes the targets' URLs. Throws a SettingError for an unusable URL, or for two targets of the same type. */

@@ -12,6 +12,7 @@ import {
   columnsOf,
   cutToColumns,
   formatDuration,
+  fullUrl,
 } from '../../model/index.ts'
 import { createRuntime } from '../../runtime/index.ts'
 import type { CheckValues } from '../commands/check.ts'
@@ -23,7 +24,7 @@ import { styleOf, type Style } from '../output/style.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
 
 /** Checks a handler. Prints a verdict for each case, then the mistakes that explain the failed cases. */
-export async function check(url: string, values: CheckValues, io: Io): Promise<ExitCode> {
+export async function check(given: string, values: CheckValues, io: Io): Promise<ExitCode> {
   const { types, only, timeoutMs } = values
   const handler = values.language === undefined ? '' : `\n${await handlerIn(values.language)}`
   const headers = await readHeaders(values.headers, io)
@@ -34,6 +35,7 @@ export async function check(url: string, values: CheckValues, io: Io): Promise<E
     ? recordOutput(writer)
     : textOutput(writer, { style, columns: io.stdout.columns }, values.quiet)
   const runtime = createRuntime()
+  const url = fullUrl(given)
   const options = { url, headers, types, only, timeoutMs, secret, signal: io.stop }
   const prepared = prepareHandlerCheck({ ...options, onVerdict: output.verdict }, runtime)
   output.ready(url, prepared.cases.length)

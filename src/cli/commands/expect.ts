@@ -43,7 +43,7 @@ If there is an upper bound, the receiver waits until the time is up. In a captur
 first event that is not skipped.
 
 Exit codes: 0 all met; 2 usage; 3 some rows are not records; 5 some unmet;
-7 a file cannot be used.`,
+7 a file or the receiver cannot be used.`,
   run: async (values, { io }, [texts]: [readonly string[]]) =>
     (await import('../expecting/expect.ts')).expect(texts, values, io),
 })

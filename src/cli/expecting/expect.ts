@@ -10,6 +10,7 @@ import {
   recordLine,
   EvrouteError,
   failureText,
+  fullUrl,
   isJsonObject,
   messageOf,
   parseUrl,
@@ -68,12 +69,13 @@ async function resultsOf(
     const hint = 'Pass either --api with the URL of a receiver or --in with a file.'
     throw new SettingError('--api', 'Cannot tell where to look for events', hint)
   }
-  if (!/^https?:\/\//i.test(api) || parseUrl(api) === undefined) {
+  const receiver = fullUrl(api)
+  if (!/^https?:\/\//i.test(receiver) || parseUrl(receiver) === undefined) {
     const message = `Cannot use ${api}: it must be an http URL`
     throw new SettingError('--api', message, 'Pass the URL that `evroute listen` prints.')
   }
   const token = await readGiven(given.token, io, '--token')
-  const url = new URL('_evroute/wait', api.replace(/[?#].*$/s, '').replace(/\/*$/, '/'))
+  const url = new URL('_evroute/wait', receiver.replace(/[?#].*$/s, '').replace(/\/*$/, '/'))
   url.searchParams.set('after', String(after))
   if (timeoutMs !== undefined) url.searchParams.set('timeout', `${timeoutMs}ms`)
   const headers: Readonly<Record<string, string>> =
@@ -90,8 +92,9 @@ async function resultsOf(
 }
 
 /**
- * Asks a running receiver to wait for an expectation. Throws a SettingError if no receiver answers or the receiver
- * refuses; EvrouteError `expectation_unmet` if it has already dropped events that the expectation needs to count.
+ * Asks a running receiver to wait for an expectation. Throws a SettingError if the server is no receiver or refuses;
+ * EvrouteError `cannot_reach` if nothing answers, and `expectation_unmet` if the receiver has already dropped events
+ * that the expectation needs to count.
  */
 async function askReceiver(
   expectation: Expectation,
@@ -105,11 +108,12 @@ async function askReceiver(
     .then(jsonReply)
     .catch((error: unknown) => {
       if (request.signal.aborted) throw error
-      throw new SettingError(
-        '--api',
-        `Cannot reach a receiver at ${base.origin}: ${failureText(systemCode(error) ?? messageOf(error))}`,
-        'Check that `evroute listen` is running there.',
-      )
+      throw new EvrouteError({
+        code: 'cannot_reach',
+        message: `Cannot reach a receiver at ${base.origin}: ${failureText(systemCode(error) ?? messageOf(error))}`,
+        hint: 'Check that `evroute listen` is running there.',
+        cause: error,
+      })
     })
   const result = isJsonObject(body) ? resultOf(expectation, body) : undefined
   if (result !== undefined) return result

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { EventFilter } from '../../match/index.ts'
-import { limits, parseUrl, SettingError, type Destination } from '../../model/index.ts'
+import { fullUrl, limits, parseUrl, SettingError, type Destination } from '../../model/index.ts'
 import { bodyStyles, checkDestination, type BodyStyle } from '../../webhook/index.ts'
 import { flag, inGroup, option, withDefaults, type ValuesOf } from '../command.ts'
 import {
@@ -143,7 +143,7 @@ async function readOnly(text: string): Promise<EventFilter> {
 async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget | ServiceTarget> {
   const endpoint = values.endpoint ?? (io.env['EVROUTE_ENDPOINT'] || undefined)
   if (endpoint !== undefined && (values.endpoint !== undefined || values.to === undefined)) {
-    return serviceTarget(endpoint, values, io)
+    return serviceTarget(fullUrl(endpoint), values, io)
   }
   if (values.writeKey !== undefined) {
     throw new SettingError(
@@ -158,7 +158,7 @@ async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget 
   const given = checkDestination({
     id: 'to',
     sourceIds: [],
-    endpoints: urls.map((url) => ({ url, headers })),
+    endpoints: urls.map((url) => ({ url: fullUrl(url), headers })),
     sharedSecret: await readSecret(values.secret, io),
   })
   const id = destinationIdFor(given.endpoints.map(({ url }) => url))

@@ -12,7 +12,7 @@ import {
   type ListRequest,
   type StoryRecord,
 } from '../../delivery/index.ts'
-import { checkUrl, plainText, SettingError } from '../../model/index.ts'
+import { checkUrl, fullUrl, plainText, SettingError } from '../../model/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
@@ -82,7 +82,7 @@ export async function namedService(
     const other = config === undefined ? '--store' : '--config'
     throw new SettingError('--api', `Cannot use --api together with ${other}`)
   }
-  const access = { url: checkUrl('--api', api), token: await readToken(token, io) }
+  const access = { url: checkUrl('--api', fullUrl(api)), token: await readToken(token, io) }
   // Import on demand: commands on a store don't need a client.
   const { ServiceApi } = await import('./service-api.ts')
   return new ServiceApi(access, io.stop)

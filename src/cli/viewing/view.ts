@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { checkUrl, plainText, recordLine } from '../../model/index.ts'
+import { checkUrl, fullUrl, plainText, recordLine } from '../../model/index.ts'
 import { openCaptureViewer, readCapture } from '../../receiver/index.ts'
 import type { ViewValues } from '../commands/view.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
@@ -13,7 +13,7 @@ import { readSecret } from '../secret.ts'
 export async function view(path: string, values: ViewValues, io: Io): Promise<ExitCode> {
   const { port, to, json, open } = values
   const secret = await readSecret(values.secret, io)
-  const resendTo = to === undefined ? undefined : checkUrl('--to', to)
+  const resendTo = to === undefined ? undefined : checkUrl('--to', fullUrl(to))
   await using viewer = await openCaptureViewer({ port, resendTo, secret })
   let badRows = 0
   for await (const part of readCapture(await openInputOf(path, io))) {

@@ -199,8 +199,8 @@ describe('expect --api', () => {
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
     const { port } = free.address() as { port: number }
     await new Promise((resolve) => free.close(resolve))
-    const silent = await run(['expect', 'type:track', '--api', `http://127.0.0.1:${port}`])
-    expect(silent).toMatchObject({ code: 2 })
+    const silent = await run(['expect', 'type:track', '--api', `127.0.0.1:${port}`])
+    expect(silent).toMatchObject({ code: 7 })
     expect(silent.stderr).toContain(
       'connection refused (ECONNREFUSED). Check that `evroute listen` is running there',
     )
