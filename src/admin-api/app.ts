@@ -197,7 +197,7 @@ function handlerOf(entry: ApiOperation, { actions, runtime }: AdminApiOptions): 
   }
 }
 
-/** Makes the log fields of an action from its record: its id, its outcome and its numbers. User ids are only counted. */
+/** Makes the log fields of an action from its record: its id, outcome and numbers. User ids are only counted. */
 function actionFields(record: ApiRecord): LogFields {
   const { id, outcome, dryRun, subjectIds } = record
   return {

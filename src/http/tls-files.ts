@@ -6,7 +6,7 @@ import { FollowedFile } from './followed-file.ts'
 /** The contents of PEM files: a certificate, its key, authorities. */
 export type TlsTexts = { readonly [Name in keyof TlsPaths]?: string }
 
-/** Certificates and keys in files, read again after a change. If the new ones can't be used, the last good ones stay. */
+/** Certificates and keys in files, read again after a change. If new ones can't be used, the last good ones stay. */
 export class TlsFiles {
   readonly #paths: TlsPaths
   readonly #log: Pick<Log, 'warn'>

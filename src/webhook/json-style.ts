@@ -20,7 +20,7 @@ export function tokensOf(json: string): readonly string[] {
   return tokens.map((part) => (part.includes('\\') ? JSON.stringify(JSON.parse(part)) : part))
 }
 
-/** How many times longer indentation may make a text. Without a limit, deep nesting would add quadratically many spaces. */
+/** How many times longer indentation may make a text. Without a limit, deep nesting would add too many spaces. */
 const indentedGrowthMax = 16
 /** Up to this length, an indented text may grow by any factor. */
 const indentedCharactersMin = 64 * 1024

@@ -124,7 +124,7 @@ const certificateCodes = new Set([
   'UNSPECIFIED',
 ])
 
-/** undici's error codes for malformed answers. Errors of its parser are recognised by name, because some have no code. */
+/** undici's error codes for malformed answers. Its parser's errors are recognised by name: some have no code. */
 const malformedAnswerCodes = new Set([
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
