@@ -17,7 +17,7 @@ const temporary: readonly Hint[] = [
     'Another transaction holds a lock, such as that of `evroute migrate` or VACUUM FULL: look for it in pg_stat_activity.',
   ],
   [
-    ['53', '40', '57014', '25P03'],
+    ['53', '40', '57014', '25P03', '25P04'],
     'The server is overloaded: check what else uses it, and VACUUM its tables.',
   ],
   [['08', '57P', 'ECONN', 'EPIPE', 'ETIMEDOUT', 'EHOST', 'ENET', 'ENOTFOUND', 'EAI_'], reachHint],

@@ -16,6 +16,8 @@ describe('an error of PostgreSQL', () => {
     ['53100', 'Free up space'],
     ['25006', 'primary server'],
     ['57014', 'overloaded'],
+    ['25P03', 'overloaded'],
+    ['25P04', 'overloaded'],
     ['55P03', 'holds a lock'],
     ['40P01', 'overloaded'],
   ])('with the code %s is temporary', (code, hint) => {
