@@ -57,9 +57,7 @@ export interface HandlerReport {
 
 /** A check with validated options. */
 export interface PreparedHandlerCheck {
-  /** The cases, in the order of sending. */
   readonly cases: readonly CheckCase[]
-  /** Sends the cases, one after another. */
   readonly run: () => Promise<HandlerReport>
 }
 
@@ -94,11 +92,7 @@ export async function checkHandler(options: HandlerCheckOptions): Promise<Handle
   return prepareHandlerCheck(options, createRuntime()).run()
 }
 
-/**
- * Validates the options and makes the cases, without sending them.
- *
- * @throws SettingError naming the option and what it accepts
- */
+/** Validates the options and makes the cases, without sending them. Throws a SettingError for an invalid option. */
 export function prepareHandlerCheck(
   options: HandlerCheckOptions,
   runtime: Runtime,

@@ -88,10 +88,7 @@ export class Evidence {
     return this.verdicts.some((verdict) => verdict.id === id && verdict.isRight)
   }
 
-  /**
-   * Whether the handler refused a valid webhook with the status of a forged one, as if its signature were wrong. With a
-   * different status, it refuses the content, for example an unknown field.
-   */
+  /** Whether a valid webhook was refused with the status of a forged one. A different status is about its content. */
   isMistakenForForgery(verdict: CaseVerdict): boolean {
     const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')
     if (!isLost(verdict)) return false

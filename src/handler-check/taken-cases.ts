@@ -8,7 +8,6 @@ interface TakenCase {
   readonly about: string
   /** Members to add to the webhook's context. The case is left out for a type without a context. */
   readonly context?: JsonObject
-  /** Rewrites the body in a different style. */
   readonly write?: (body: string) => string
 }
 

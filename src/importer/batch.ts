@@ -10,7 +10,6 @@ import {
 import { closeBrace, openBrace } from './json-bytes.ts'
 import { badRow, parseJson, type BadRow, type Row } from './row.ts'
 
-/** The members of a batch document that apply to each of its calls. */
 const sharedMembers: readonly (keyof BatchDefaults)[] = ['context', 'integrations']
 
 /** Merges the context and integrations of a batch document into each of its calls, as defaults. */
@@ -36,7 +35,6 @@ export class Batch {
       .filter((row) => row !== undefined)
   }
 
-  /** Returns a row of the batch with the context and integrations merged into it. */
   merged(row: Row): Row {
     this.#hasCalls = true
     if (row.kind === 'bad') return row

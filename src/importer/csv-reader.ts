@@ -17,7 +17,6 @@ interface Layout {
   readonly names: readonly string[]
 }
 
-/** The line on which a record begins, its size, and the layout of its table. */
 interface RecordContext {
   readonly layout: Layout
   readonly line: number

@@ -42,7 +42,6 @@ export class RowReader {
   readonly #rowBytesMax: number | undefined
   #isFirst = true
 
-  /** @param rowBytesMax - maximum size of a line; by default the limit of a call */
   constructor(rowBytesMax?: number, line = 1) {
     this.#rowBytesMax = rowBytesMax
     this.#line = line

@@ -80,7 +80,6 @@ export class Nesting {
     return this.#depth
   }
 
-  /** Reads the next structural byte, and returns its role. */
   read(byte: number): StructuralRole {
     if (this.#depth > 0) {
       if (byte === this.#opener) this.#depth++

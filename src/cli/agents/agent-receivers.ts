@@ -23,7 +23,6 @@ export class AgentReceivers {
     this.#io = io
   }
 
-  /** Starts a receiver on a free port of this machine. */
   async start({ secret, respond }: ReceiverRequest): Promise<object> {
     if (this.#receivers.size >= receiversMax) {
       const message = `Cannot start another receiver: ${receiversMax} are already running`

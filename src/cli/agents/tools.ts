@@ -11,7 +11,6 @@ export interface Workbench {
   readonly receivers: AgentReceivers
   /** Runs an evroute command, and limits its records to what an agent can read. */
   readonly run: RunForAgent
-  /** The flags that name the configuration, store or service. */
   readonly access: TargetValues
 }
 

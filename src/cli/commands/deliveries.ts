@@ -13,7 +13,6 @@ const exitCodesText =
 
 const idText = 'a delivery such as crm/17 or 17, or a messageId for all deliveries of its event'
 
-/** @param states - the states that `--state` accepts */
 function filterOptions(states: readonly LoggedState[]) {
   return {
     states: option(

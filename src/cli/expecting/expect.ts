@@ -92,9 +92,8 @@ async function resultsOf(
 }
 
 /**
- * Asks a running receiver to wait for an expectation. Throws a SettingError if the server is no receiver or refuses;
- * EvrouteError `cannot_reach` if nothing answers, and `expectation_unmet` if the receiver has already dropped events
- * that the expectation needs to count.
+ * Asks a receiver to wait for an expectation. Throws `cannot_reach` if nothing answers, `expectation_unmet` if the
+ * receiver has dropped events that count, and otherwise a SettingError.
  */
 async function askReceiver(
   expectation: Expectation,

@@ -137,10 +137,7 @@ async function judge(
   return (await Promise.all(judging)).map(({ result }) => result)
 }
 
-/**
- * Resolves when everything expected has arrived, at the timeout, or when `stop` aborts. Some requests may not be
- * answered yet, because their answers are delayed or they are being forwarded.
- */
+/** Resolves when everything expected has arrived, at the timeout, or at `stop`. Some requests may be unanswered. */
 async function untilEnd(parts: {
   readonly receiver: Receiver
   readonly options: ListenOptions

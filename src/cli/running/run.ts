@@ -37,8 +37,7 @@ const quietMs = 100
 
 /**
  * Runs a command beside a receiver, and with `--serve` a service. Then waits for the expected requests. Leaves no
- * processes and no open ports behind. Returns the exit code of the command; 5 if that is 0 but a check of the run
- * failed.
+ * processes and no open ports behind. Returns the command's exit code; 5 if that is 0 but a check failed.
  */
 export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
   const options = await readOptions(values, words, io)

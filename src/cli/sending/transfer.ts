@@ -146,10 +146,7 @@ interface TransferError {
   readonly isOurs: boolean
 }
 
-/**
- * Resolves when every readable row is settled, an error prevents that, or the command must end early. Returns the
- * errors that it reported. Throws an error that occurs before the first row.
- */
+/** Sends all rows, and returns the errors that it reported. Throws an error that occurs before the first row. */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   const { io, report, counts, outlet, rows } = sending
   const errors: TransferError[] = []

@@ -48,8 +48,7 @@ type Target =
 
 /**
  * Finds the store or service that the options name. A service takes precedence over the store of the configuration. A
- * configured store in memory can only be reached through the configured service. Reads the configuration unless it is
- * given.
+ * configured store in memory can only be reached through the configured service.
  */
 export async function findTarget(
   values: TargetValues,
@@ -229,10 +228,7 @@ export async function withStore<Result>(
   }
 }
 
-/**
- * Yields pages of rows until there are no more, or `limit` rows, or the command must end. Lets the event loop turn
- * before each page, so that signals are handled. `read` reads at most `count` rows after `last`.
- */
+/** Yields pages until there are no more rows, or `limit` rows, or the command must end. `read` reads after `last`. */
 export async function* pagesOf<Row>(
   { limit, pageMax, stop }: { readonly limit: number; readonly pageMax: number } & Pick<Io, 'stop'>,
   read: (count: number, last: Row | undefined) => Promise<readonly Row[]>,
@@ -240,6 +236,7 @@ export async function* pagesOf<Row>(
   let remaining = limit
   let last: Row | undefined
   while (remaining > 0) {
+    // Let the event loop turn, so that signals are handled.
     await nextTurn()
     if (stop.aborted) return
     const count = Math.min(remaining, pageMax)

@@ -308,10 +308,7 @@ export interface HttpRequest {
   readonly body?: Iterable<string> | AsyncIterable<Uint8Array>
 }
 
-/**
- * Sends a request without a timeout. Resolves as soon as the answer begins, which may be before the body has been
- * sent. Follows no redirects, because they could send the token to another host.
- */
+/** Resolves when the answer begins. Has no timeout. Follows no redirects, which could send the token to another host. */
 export function sendRequest(
   url: URL,
   { body = [], ...options }: HttpRequest,
