@@ -75,7 +75,6 @@ async function askEndpoint(
   if (outcome.kind === 'timeout') {
     log.warn('webhook timed out', { code: 'timeout', messageId, url: hiddenEndpoint(url) })
   }
-  observer.request(record)
   const result = {
     url,
     verdict,
@@ -85,6 +84,7 @@ async function askEndpoint(
     interrupted: isOurs(outcome),
   }
   const settlement = addResult(result, round, context)
+  observer.request(record, settlement?.kind === 'retry' ? settlement.dueAtMs : undefined)
   if (settlement?.kind === 'delivered' && lane === 'first' && settlement.attempts === 1) {
     const firstTry = { url, atMs, status, durationMs, excerpt }
     settled({ kind: 'delivered', delivery, attempts: 1, firstTry })

@@ -7,8 +7,8 @@ import type {
 
 /** Observes deliveries. Its methods must not throw. */
 export interface Observer {
-  /** A request ended. */
-  request(record: RequestRecord): void
+  /** A request ended. `nextAtMs`: the round ended with it, and the next one is due then, in milliseconds since 1970. */
+  request(record: RequestRecord, nextAtMs?: number): void
   /** A delivery ended. */
   settled(delivery: SettledDelivery): void
   /** The store gave up deliveries that no process had leased. Optional, because only metrics need it. */

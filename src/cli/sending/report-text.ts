@@ -18,11 +18,6 @@ import type { Style } from '../output/style.ts'
 import type { Plan, PlanReason } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 
-/** A copy of the retry policy in `delivery`. Importing it would load all the code that delivers. */
-const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000, jitter: 0.2 }
-/** The shortest delay before a retry: `firstMs` less the jitter. */
-export const firstRetryMs = 8_000
-
 /** Names a call in a few words: `track "Order Completed"`. */
 export function callName({ type, event, name }: JsonObject): string {
   const title = event ?? name
@@ -31,14 +26,14 @@ export function callName({ type, event, name }: JsonObject): string {
 }
 
 /** Formats a line about a request: time, attempt, result, endpoint, duration, messageId and the next retry. */
-export function requestText(record: RequestRecord, style: Style, retryForMs: number): string {
+export function requestText(record: RequestRecord, style: Style, nextAtMs?: number): string {
   const { messageId, url, attempt, outcome, error, status, durationMs, atMs, excerpt } = record
   const look = { success: 'good', retry: 'warning', final: 'bad' } as const
   const answer = style[look[outcome]](error === null ? String(status) : failureText(error))
   const time = style.faint(formatTimeOfDay(atMs))
   const end = style.faint(`${formatDuration(durationMs)}  ${plainText(messageId)}`)
-  const isTemporary = outcome === 'retry' && error !== 'interrupted'
-  const next = isTemporary ? style.faint(nextTryText(attempt, retryForMs)) : ''
+  const waitMs = (nextAtMs ?? 0) - atMs - durationMs
+  const next = nextAtMs === undefined ? '' : style.faint(nextTryText(waitMs))
   const said = shortText(excerpt.trim().replaceAll(/\s+/g, ' '), 200)
   const isShown = outcome === 'final' || (outcome === 'retry' && attempt === 1)
   const isQuoted = isShown && said !== ''
@@ -46,20 +41,9 @@ export function requestText(record: RequestRecord, style: Style, retryForMs: num
   return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
 }
 
-function nextTryText(attempt: number, retryForMs: number): string {
-  const { firstMs, factor, mostMs, jitter } = retryPolicy
-  const waitsMs = Array.from({ length: attempt }, (_, index) =>
-    Math.min(firstMs * factor ** index, mostMs),
-  )
-  const sinceFirstMs = waitsMs.reduce((total, waitMs) => total + waitMs, 0)
-  const soonestMs = sinceFirstMs * (1 - jitter)
-  if (soonestMs > retryForMs) {
-    const window = `--retry-for ${formatDuration(retryForMs)}`
-    return attempt === 1 ? '' : `  no more attempts: ${window} ends first`
-  }
-  const next = `  next try in about ${formatDuration(waitsMs.at(-1) ?? 0)}`
-  const isSure = sinceFirstMs * (1 + jitter) <= retryForMs
-  return isSure ? next : `${next}, if --retry-for ${formatDuration(retryForMs)} allows it`
+function nextTryText(waitMs: number): string {
+  const seconds = Math.round(waitMs / 1_000)
+  return seconds > 0 ? `  next try in about ${formatDuration(seconds * 1_000)}` : '  next try soon'
 }
 
 /** The result of a command's only call. */

@@ -26,7 +26,6 @@ import {
   summaryLine,
   callName,
   deliveryRecord,
-  firstRetryMs,
   plannedText,
   planText,
   requestRecord,
@@ -119,9 +118,9 @@ export class Report implements Observer {
     }
   }
 
-  request(record: RequestRecord): void {
+  request(record: RequestRecord, nextAtMs?: number): void {
     const { outcome, error, url, status } = record
-    const { json, verbose, retryForMs } = this.#options
+    const { json, verbose } = this.#options
     this.#request = record
     if (outcome !== 'success') {
       this.#lastProblem = `${failureText(error ?? '')} from ${endpointName(url)}`
@@ -129,10 +128,8 @@ export class Report implements Observer {
     if (json) {
       this.#stdout.record(requestRecord(record))
     } else if (verbose || outcome !== 'success') {
-      this.#problem(requestText(record, this.#style, retryForMs))
-      // A request that this process interrupted is not retried.
-      const isRetried = outcome === 'retry' && error !== 'interrupted'
-      if (isRetried && !verbose) this.#announceRetries(error)
+      this.#problem(requestText(record, this.#style, nextAtMs))
+      if (nextAtMs !== undefined && !verbose) this.#announceRetries(error)
       this.#adviseOn(status ?? 0, url)
     }
   }
@@ -294,7 +291,6 @@ export class Report implements Observer {
   /** Says that failed requests are retried. Otherwise, the pause before the next line would look like a hang. */
   #announceRetries(error: string | null): void {
     const { retryForMs, retryNote } = this.#options
-    if (retryForMs < firstRetryMs) return
     const cause =
       error === 'ECONNREFUSED' ? 'Nothing is listening there. Is `evroute listen` running? ' : ''
     this.#advise(

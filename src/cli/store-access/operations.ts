@@ -159,7 +159,7 @@ function watchDeliveries(next: Observer | undefined): Observer & {
 } {
   const counts = { delivered: 0, 'not delivered': 0 }
   return {
-    request: (record) => next?.request(record),
+    request: (record, nextAtMs) => next?.request(record, nextAtMs),
     settled: (delivery) => {
       counts[delivery.state === 'delivered' ? 'delivered' : 'not delivered']++
       next?.settled(delivery)
