@@ -64,7 +64,7 @@ export function ListTools(): JSX.Element {
 }
 
 function Filter(): JSX.Element {
-  const { filterText, filterProblem, isFilterUnfinished } = session
+  const { filterText, filterProblem } = session
   const problem = filterProblem.value
   const apply = (event: Event): void => {
     event.preventDefault()
@@ -84,11 +84,7 @@ function Filter(): JSX.Element {
         value={filterText.value}
         onInput={({ currentTarget }) => session.typeFilter(currentTarget.value)}
       />
-      {problem !== undefined ? (
-        <Problem {...problem} />
-      ) : isFilterUnfinished.value ? (
-        <span class="hint">Not applied. Press Enter to see why.</span>
-      ) : null}
+      {problem === undefined ? null : <Problem {...problem} />}
     </form>
   )
 }

@@ -40,7 +40,10 @@ test('the list follows the filter while it is typed', async () => {
   await filter.fill('type:page')
   await page.getByText('1 of 2 requests').waitFor()
   await filter.fill('type:pa')
-  await page.getByText('Not applied. Press Enter to see why.').waitFor()
+  const hint = page.getByText('Not applied. Press Enter to see why.')
+  await hint.waitFor()
+  const field = (await filter.boundingBox())!
+  expect((await hint.boundingBox())!.y).toBeGreaterThan(field.y + field.height)
   expect(await page.getByRole('alert').count()).toBe(0)
   expect(await rows.count()).toBe(1)
   await filter.press('Enter')

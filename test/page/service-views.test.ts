@@ -47,6 +47,15 @@ test('ages of a list that is not read again are written anew', async () => {
   await expect.poll(() => row.innerText()).toMatch(/\(2 min/)
 })
 
+test('on a telephone, the navigation scrolls to the current view', async () => {
+  const { page } = await openService({ width: 390 })
+  await page.evaluate(`location.hash = '#/replay'`)
+  await page.getByRole('heading', { name: 'Replay' }).waitFor()
+  const link = page.getByRole('navigation').getByRole('link', { name: 'Replay' })
+  const { x, width } = (await link.boundingBox())!
+  expect(x + width).toBeLessThanOrEqual(390)
+})
+
 describe('the ledger', () => {
   test('is shown as a diagram that balances, and is compared with the rows of the store', async () => {
     const { page } = await openService()

@@ -44,7 +44,12 @@ function Page(): JSX.Element {
             <>
               <nav class="tools" aria-label="Views">
                 {views.map(([name, label, path]) => (
-                  <a key={name} href={path} aria-current={currentOf(name, view)}>
+                  <a
+                    key={name}
+                    href={path}
+                    aria-current={currentOf(name, view)}
+                    ref={(link) => showCurrent(link)}
+                  >
                     {label}
                   </a>
                 ))}
@@ -73,6 +78,11 @@ function Page(): JSX.Element {
 function currentOf(name: string, view: Route['view']): 'page' | 'true' | undefined {
   if (name === view) return 'page'
   return name === parentOf[view] ? 'true' : undefined
+}
+
+/** Scrolls the navigation, which is wider than a telephone. */
+function showCurrent(link: HTMLAnchorElement | null): void {
+  if (link?.ariaCurrent != null) link.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 }
 
 const plainViews: Readonly<Record<PlainView, () => JSX.Element>> = {
