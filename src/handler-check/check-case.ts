@@ -33,8 +33,8 @@ export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' 
 }
 
 /**
- * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. `track`, or the
- * first type if `track` is left out, gets every case. Each other type gets one valid and one forged webhook. The last
+ * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. `track` gets
+ * every case, or the first type if `track` is left out. Each other type gets one valid and one forged webhook. The last
  * case comes last because it may crash the handler.
  *
  * @throws SettingError for an unknown case

@@ -1,6 +1,6 @@
 import { lineFeed, quote } from './json-bytes.ts'
 
-/** Finds the ends of CSV records, which are line feeds outside of quotes. A cell is quoted only if it begins with a quote. */
+/** Finds the line feeds that end CSV records: those outside of quotes. A quoted cell begins with a quote. */
 export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)
   #line: number

@@ -48,7 +48,7 @@ export const addSendCommand = command({
   evroute send delete --user-id u_1
 
 Without fields, a sample call of the type is sent. With --event, --name,
---group-id, --previous-id or a key=value, only the ids of the sample are kept.
+--group-id, --previous-id or a key=value, only its ids and event name are kept.
 
 Exit codes: 0 delivered; 2 usage; 3 rejected rows; 4 a delivery failed or
 expired; 7 a file cannot be read; 130 interrupted.`,

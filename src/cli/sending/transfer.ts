@@ -63,7 +63,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   try {
     const errors = await sendAll(sending)
     const isStopped = io.stop.aborted
-    const isCut = isStopped || errors.some(({ isOurs }) => isOurs)
+    const isCut = isStopped || errors.some(({ isFromOutlet }) => isFromOutlet)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
     const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
@@ -142,16 +142,16 @@ interface EndedSending extends Sending {
 
 interface TransferError {
   readonly error: unknown
-  /** False if the input caused the error. If true, accepted rows may be unfinished. */
-  readonly isOurs: boolean
+  /** False if the input could not be read. If the outlet failed, accepted rows may be unfinished. */
+  readonly isFromOutlet: boolean
 }
 
 /** Sends all rows, and returns the errors that it reported. Throws an error that occurs before the first row. */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   const { io, report, counts, outlet, rows } = sending
   const errors: TransferError[] = []
-  const reportFailure = (error: unknown, isOurs: boolean): void => {
-    errors.push({ error, isOurs })
+  const reportFailure = (error: unknown, isFromOutlet: boolean): void => {
+    errors.push({ error, isFromOutlet })
     report.failure(error)
   }
   const groups = readGroups(sending, (error) => {

@@ -308,7 +308,7 @@ export interface HttpRequest {
   readonly body?: Iterable<string> | AsyncIterable<Uint8Array>
 }
 
-/** Resolves when the answer begins. Has no timeout. Follows no redirects, which could send the token to another host. */
+/** Resolves when the answer begins. Has no timeout. Follows no redirects: they could pass the token to another host. */
 export function sendRequest(
   url: URL,
   { body = [], ...options }: HttpRequest,
