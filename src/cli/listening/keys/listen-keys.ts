@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Help } from 'commander'
 import type { Match } from '../../../match/index.ts'
 import { messageOf, plainText } from '../../../model/index.ts'
 import {
@@ -208,7 +209,9 @@ class ListenKeys {
   }
 
   #print(text: string): void {
-    this.io.stderr.write(`${this.#parts.style.faint(text)}\n`)
+    const { style, io } = this.#parts
+    const lines = new Help().boxWrap(text, io.stderr.columns ?? 80)
+    this.io.stderr.write(`${style.faint(lines)}\n`)
   }
 
   #start(work: () => Promise<string>): void {
@@ -243,7 +246,7 @@ class ListenKeys {
     await capture.close()
     this.#savedSeq = seq
     const program = programName(this.#parts.io)
-    return `Saved #${seq} to ${captureFile}. To send it again, run \`${program} replay ${captureFile} --to <url>\`.`
+    return `Saved #${seq} to ${captureFile}. To send it again:\n  ${program} replay ${captureFile} --to <url>`
   }
 }
 

@@ -332,17 +332,17 @@ function wordsOf({ arrived, arrivedInPause, filter, picked }: KeysState): readon
 }
 
 const keysHelp = `Keys
-  up, down   pick an earlier request; esc returns to the last one
-  1 2 3 ...  type the number of a request, then enter or a letter below
+  up, down   pick an earlier request; esc picks the last
+  1 2 3 ...  pick by number, then enter or a letter below
   enter      show it in full
   r          send it again, to --forward-to or here
   e          edit it in $EDITOR, sign it and send it here
   d          compare it with a different request
   y          print it as a curl command
   s          save it to a file
-  p          pause the display; press again to show what arrived
-  f          fail the next webhook: 5 with status 503, t by timing out
+  p          pause; press again to show what arrived
+  f          fail the next one: 5 answers 503, t times out
   /          filter requests; Ctrl-U and enter show all
   o          open the page with every request
   c          clear the screen
-  q          quit, like Ctrl-C; a second Ctrl-C quits at once`
+  q          quit, like Ctrl-C; Ctrl-C again quits at once`

@@ -47,9 +47,9 @@ const ping = receivedEvent(1, { type: 'track', userId: 'u_1', event: 'Ping' })
 const page = receivedEvent(2, { type: 'page', userId: 'u_1', properties: {} })
 const plain = { save: undefined, input: true, json: false, quiet: false, color: false }
 
-function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
+function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}, columns = 80) {
   const terminal = new FakeTerminal()
-  const stream = new CapturedStream({ isTTY: true, columns: 80 })
+  const stream = new CapturedStream({ isTTY: true, columns })
   const controller = new AbortController()
   const { signal } = controller
   const io: Io = {
@@ -205,6 +205,16 @@ describe('keys of listen', () => {
     expect(receiver.events).toMatchObject([{ path: '/in?a=1', signature: 'valid' }])
   })
 
+  test('messages of keys break between words in a narrow terminal', () => {
+    const { terminal, stream, open } = onScreen({}, 60)
+    open()
+    for (const key of 'hp') terminal.press(key)
+    const lines = stream.text.split(/\n|\r\u001b\[J/)
+    expect(lines.filter((line) => line.length > 60)).toEqual([])
+    expect(lines).toContain('  q          quit, like Ctrl-C; Ctrl-C again quits at once')
+    expect(lines).toContain('to show them.')
+  })
+
   test('the terminal handles Ctrl-C, q and Ctrl-Z', () => {
     const { terminal, open } = onScreen()
     open()
@@ -243,7 +253,7 @@ describe('saving', () => {
     arrive(ping)
     terminal.press('s')
     await stream.matching(
-      /Saved #1 to \.\/evroute-capture\.ndjson\. To send it again, run `evroute replay /,
+      /Saved #1 to \.\/evroute-capture\.ndjson\. To send it again:\n {2}evroute replay /,
     )
     terminal.press('s')
     await stream.matching(/#1 is already in \.\/evroute-capture\.ndjson\./)
