@@ -16,13 +16,13 @@ export interface LoggedDelivery extends DeliveryKey, DeliveryProgress {
   readonly sourceId: string
   readonly messageId: string
   readonly type: EventType
-  /** The name of a track event, page or screen; null if it has none, or if very long ids precede it in the body. */
+  /** The name of a track event, page or screen; null if absent, erased, or preceded by very long ids in the body. */
   readonly eventName: string | null
   /** The id of the event's user; null if only an anonymousId is known. */
   readonly userId: string | null
   /** A leased delivery is `pending`. */
   readonly state: LoggedState
-  /** Why the next round is due, or, for an ended delivery, why the last one was. */
+  /** Why the delivery waits, or waited last: for its `first` attempt, a scheduled `retry` or a `manual` retry. */
   readonly lane: Lane
   readonly acceptedAtMs: number
   /** When its next round is due, in milliseconds since 1970; null unless it is pending. */
@@ -69,7 +69,7 @@ export interface ListRequest {
 
 /** A request to retry deliveries manually, or to end pending deliveries without sending them. */
 export interface ChangeRequest {
-  /** The time of the change, in milliseconds since 1970. Skips deliveries that failed or were accepted later. */
+  /** The time of the change, in milliseconds since 1970. */
   readonly nowMs: number
   readonly filter: DeliveryFilter
   readonly limit: number
@@ -77,13 +77,13 @@ export interface ChangeRequest {
 
 /** The limits for a purge. All times are in milliseconds since 1970. */
 export interface PurgeRequest {
-  /** The time of the purge, at which the deliveries that it expires end. */
+  /** The time of the purge. Deliveries that expire get it as `settledAtMs`. */
   readonly nowMs: number
   /** Delete deliveries that were delivered before this time. */
   readonly deliveredBeforeMs: number
   /** Delete deliveries that failed or expired before this time. */
   readonly failedBeforeMs: number
-  /** Expire untried deliveries that have been due since before this time, as `abandoned`. */
+  /** Expire untried deliveries that were due before this time, with the reason `abandoned`. */
   readonly abandonedBeforeMs: number
   /** Forget messageIds that were added before this time. */
   readonly messageIdsBeforeMs: number
@@ -122,16 +122,17 @@ export interface DeliveryLog {
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
    * Moves matching deliveries that failed, expired or wait for a retry to the lane `manual`. They are due at once, with
-   * a new retry window and without holds. Skips those that ended or were first tried after `nowMs`: repeating a call
-   * with the same `nowMs` never retries a delivery that has failed again.
+   * a new retry window and without holds. Skips deliveries that ended or were first tried after `nowMs`. So repeating a
+   * call with the same `nowMs` never retries a delivery that has failed again.
    *
    * @returns how many were retried; fewer than `limit` once none is left
    */
   retry(request: ChangeRequest): Promise<number>
   /**
    * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
-   * failed delivery. Skips leased deliveries, except those that a different process leased from a file: such leases
-   * cannot be seen. If that process still delivers a discarded delivery, it counts as delivered.
+   * failed delivery. Skips leased deliveries, and deliveries that were accepted after `nowMs`. In a file, a process
+   * sees only its own leases, so it may discard a delivery that another process is sending. Such a delivery counts as
+   * delivered if its endpoint accepts it.
    *
    * @returns how many ended; fewer than `limit` once none is left
    */

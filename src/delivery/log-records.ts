@@ -27,7 +27,7 @@ export interface DeliveryFields
   readonly id: string
   readonly source: string
   readonly destination: string
-  /** When the event was accepted. */
+  /** When the event was accepted; never null. */
   readonly acceptedAt: string | null
   /** When the first round in the current retry window started; null until a retry is scheduled. */
   readonly firstAttemptAt: string | null
@@ -37,7 +37,7 @@ export interface DeliveryFields
   readonly expiresAt: string | null
   /** When the delivery ended; null while it is pending. */
   readonly settledAt: string | null
-  /** Endpoints that get no more requests for the delivery: until a time, or for good if `until` is null. */
+  /** Endpoints that get no requests for the delivery until the time `until`, or for good if it is null. */
   readonly holds: readonly { readonly url: string; readonly until: string | null }[]
 }
 
@@ -73,12 +73,12 @@ export interface AuditRecord extends LogRecord, StoreAudit {
 /** The last time that a Date can represent. A `Retry-After` may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
-/** Turns a logged delivery into a JSON record. */
+/** Makes a record of a delivery without its body and requests. */
 export function loggedDeliveryRecord(delivery: LoggedDelivery): DeliveryListRecord {
   return { kind: 'delivery', ...deliveryFields(delivery) }
 }
 
-/** Turns a delivery with its body and its requests into a JSON record. */
+/** Makes a record of a delivery with its body and requests. */
 export function storyRecord(story: DeliveryStory): StoryRecord {
   return {
     kind: 'story',
