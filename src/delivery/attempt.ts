@@ -19,7 +19,7 @@ interface AttemptContext {
   /** Sends the delivery through a gate; never rejects. */
   readonly post: (gate: EndpointGate) => Promise<RequestOutcome>
   readonly policy: RetryPolicy
-  /** Called with each request that ends, before `settled`; not with one that the settlement has as `firstTry`. */
+  /** Called before `settled` with each request that ends, except a settlement's `firstTry`. */
   readonly ended: (record: RequestRecord) => void
   /** Called with the settlement: on the first success, or once every request has failed. */
   readonly settled: (settlement: Settlement) => void

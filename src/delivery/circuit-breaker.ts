@@ -11,7 +11,7 @@ export interface BreakerPolicy {
   readonly requestsMin: number
   /** The period over which the failure rate is computed. */
   readonly windowMs: number
-  /** How long the breaker stays open at first. Doubles each time the breaker reopens without having closed. */
+  /** How long the breaker stays open at first. Until it closes again, each reopening doubles the time. */
   readonly openMs: number
   readonly openMsMax: number
   /** Minimum time between early probes, which manual retries may make. */
@@ -45,7 +45,7 @@ export type EndpointHealth = 'success' | 'failure' | 'throttled' | 'neutral'
 /** Identifies a request in flight. */
 export type BreakerTicket = symbol
 
-/** A change of a breaker's state. */
+/** A change of a breaker's state. The start of a probe isn't reported. */
 export type BreakerChange =
   | {
       /** `opened` from `closed`; `reopened` if the probe or the recovery failed. */
@@ -66,7 +66,7 @@ export interface SharedBreaker {
   readonly openMs: number
   /** How much longer than `openMs` this process waits, so that others can probe first. */
   readonly graceMs: number
-  /** The rank of the sending process. If two processes find the endpoint down together, the lower rank counts. */
+  /** The rank of the process that sent the news. If two processes report the same outage, the lower rank wins. */
   readonly rank: number
 }
 
@@ -75,7 +75,7 @@ interface OpenPhase {
   readonly probeAtMs: number
   /** When the first process may probe the endpoint. This process may have to wait longer. */
   readonly firstProbeAtMs: number
-  /** The rank of the process that found the endpoint down; Infinity if this one did and hasn't told others yet. */
+  /** The rank of the process that reported the outage; Infinity if none has reported it yet. */
   readonly rank: number
   /** Maximum wait for a probe, even if the clock is set back. */
   readonly waitMs: number
@@ -86,22 +86,22 @@ interface OpenPhase {
 type Phase =
   | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  /** If an early probe fails, the breaker returns to the phase `early`, so that the regular probe stays due. */
+  /** `early` is the phase to return to if an early probe fails; undefined for a regular probe. */
   | { readonly kind: 'half-open'; readonly early: OpenPhase | undefined }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
 /**
- * Decides how many requests may be in flight to one endpoint: its full concurrency while it is healthy, one probe
- * at a time while it is down, and gradually more while it recovers.
+ * Decides how many requests may be in flight to one endpoint: its full concurrency while it is healthy, one probe at a
+ * time while it is down, and gradually more while it recovers.
  *
- * A breaker reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open
- * breaker waits at most its full time again.
+ * A breaker reads no clock: callers pass `nowMs`, in milliseconds since 1970. If the clock is set back, an open breaker
+ * waits at most its full open time from then on.
  *
- * Requests that started before the breaker opened count against the concurrency until they end, but their outcomes
- * are ignored.
+ * Requests that started before the breaker opened count against the concurrency until they end, but their outcomes are
+ * ignored.
  *
- * Manual retries may probe an open breaker early: one at a time, and at intervals, so that many retries can't
- * bypass the breaker. If such a probe fails, the breaker stays open for as long as it would have without it.
+ * Manual retries may probe an open breaker early: one at a time, and at intervals, so that many retries can't bypass
+ * the breaker. A failed early probe doesn't delay the regular probe.
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy
@@ -135,8 +135,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * When a delivery in this lane may probe the endpoint; in the past if it may now. Undefined unless the breaker is
-   * open or an early probe is in flight.
+   * When a delivery in this lane may probe the endpoint; a time that has passed means now. Undefined if the breaker is
+   * closed or recovering, or while a regular probe is in flight.
    */
   probeAtMs(nowMs: number, lane: Lane): number | undefined {
     const phase = this.#phase
@@ -145,8 +145,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Applies news from another process; returns the change, if any. This process trusts its own requests more: if the
-   * last one succeeded, news that the endpoint is down doesn't open the breaker, but the next failure will.
+   * Applies news from another process. Returns the change, if any. If this process's last request succeeded, news of an
+   * outage opens the breaker only if the next request fails.
    */
   follow({ openMs, graceMs, rank }: SharedBreaker, nowMs: number): BreakerChange | undefined {
     const phase = this.#phase

@@ -20,9 +20,9 @@ export interface EndpointFault {
 
 /** How often to check whether faults are over. */
 const lookMs = 30_000
-/** Time without a failure after which a full backlog, or a fault of an endpoint that accepts webhooks, is over. */
+/** A fault is over after this time without a failure. */
 const quietMs = 60_000
-/** The same for an endpoint that has accepted no webhook since the failure, perhaps because none was sent. */
+/** This longer time applies if the endpoint has accepted no webhook since the failure. Perhaps none was sent. */
 const silentMs = 5 * 60_000
 /** Maximum number of reasons to count separately per endpoint; all others count as `other`. */
 const reasonsMax = 16
@@ -30,7 +30,7 @@ const reasonsMax = 16
 interface FaultTexts {
   readonly begins: string
   readonly ends: string
-  /** Logged instead of `ends` if the endpoint is removed or the process ends. */
+  /** Logged if the endpoint is removed or the process ends during the fault. */
   readonly lasted: string
   /** The name of the field with the number of failures. */
   readonly count: string
@@ -54,7 +54,7 @@ const ofBacklog: FaultTexts = {
   count: 'failed',
 }
 
-/** Stands for the URL in the fault of a full backlog. */
+/** A fault with this `url` is a full backlog. */
 const backlog = ''
 
 interface Failure extends Pick<RequestRecord, 'destinationId' | 'url' | 'error'> {

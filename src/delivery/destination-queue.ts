@@ -91,7 +91,7 @@ export class DestinationQueue {
     })
   }
 
-  /** Finds a gate by its endpoint's URL, which `hiddenEndpoint` has shortened. */
+  /** Finds the gate to an endpoint. `endpoint` is the URL as shortened by `hiddenEndpoint`. */
   gateOf(endpoint: string): EndpointGate | undefined {
     return this.#gates.find((gate) => hiddenEndpoint(gate.endpoint.url) === endpoint)
   }
@@ -112,8 +112,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Returns how many more deliveries of a lane the queue can take: 0 while more than half of the room is taken, while
-   * the lane is parked, and while the concurrency is 0.
+   * Returns how many more deliveries of a lane the queue can take. 0 while the lane is parked, the concurrency is 0, or
+   * more than half of the allowed number is ready or reserved.
    *
    * @param most - limit on the ready deliveries in the lane; none by default
    */
@@ -133,9 +133,9 @@ export class DestinationQueue {
   }
 
   /**
-   * Returns how many deliveries of a lane may be ready: twice the concurrency, so that an endpoint never waits for the
-   * store, or `readyMin` if that is more. Never more than the pace lets start in a second, and only one while every
-   * endpoint gets at most a probe.
+   * Returns how many deliveries of a lane may be ready: 0 while the lane is parked, 1 while every endpoint gets at most
+   * a probe. Otherwise, twice the concurrency, so that no endpoint waits for the store. `readyMin` can raise this
+   * number. The pace limits it to what may start in a second.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
@@ -147,7 +147,7 @@ export class DestinationQueue {
     return Math.min(Math.max(2 * concurrency, readyMin), Math.ceil(perSecond))
   }
 
-  /** Whether no endpoint gets more than a probe. */
+  /** Whether every endpoint gets at most a probe. */
   #isOut(nowMs: number): boolean {
     return this.#gates.every((gate) => gate.isOut(nowMs))
   }
@@ -166,15 +166,15 @@ export class DestinationQueue {
     this.#prefetch.add(deliveries.length - reserved)
   }
 
-  /** Inserts a delivery so that those that go ahead alternate with the others in the lane. */
+  /** Inserts a delivery into the lane `first`. Deliveries that go ahead alternate there with all others. */
   #takeAhead(delivery: LeasedDelivery): void {
     this.#waiting.first.splice(2 * this.#ahead.size + 1, 0, delivery)
     this.#ahead.add(delivery)
   }
 
   /**
-   * Removes and returns the ready deliveries that exceed the current room. Otherwise their leases could expire before
-   * their turn comes, while other processes could send them.
+   * Removes and returns the ready deliveries that exceed the current maximum. Their leases could expire here, and other
+   * processes may send them sooner.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     return this.#letGo((lane) => {
@@ -235,8 +235,8 @@ export class DestinationQueue {
   }
 
   /**
-   * The time one retry window ago, in milliseconds since 1970, if every endpoint is blocked and has been down since
-   * then; undefined otherwise. Deliveries that were due by then are undeliverable.
+   * Returns the time one retry window before `nowMs`. Deliveries that were due by that time are undeliverable. Returns
+   * undefined if an endpoint isn't blocked, or wasn't down yet at that time.
    */
   undeliverableSinceMs(nowMs: number): number | undefined {
     if (this.parkedUntilMs(nowMs, 'first') === undefined) return undefined
@@ -248,8 +248,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Whether a delivery that can start at `startAtMs` is not worth waiting for. Either that time is more than a retry
-   * window away, or for a whole window the endpoints have been down or the concurrency has been 0.
+   * Whether to stop waiting for a delivery that can start at `startAtMs`. True if that is more than a retry window
+   * away. Also true if the endpoints have been down, or the concurrency has been 0, for a whole window.
    */
   isUndeliverable(startAtMs: number, nowMs: number): boolean {
     if (this.#policies.concurrency === 0) this.#withoutShareSinceMs ??= nowMs
@@ -362,7 +362,7 @@ export const breakerOpen = 'breaker_open'
 const windowOver: GivenUpReason = 'window_over'
 
 const firstLane: readonly Lane[] = ['first']
-/** Minimum room for deliveries that go ahead of others: a client's usual batch, however low the concurrency. */
+/** Minimum room for deliveries that go ahead, however low the concurrency. Clients usually send this many at once. */
 const aheadMin = 100
 /** Maximum number of concurrent rounds that are reserved for first attempts. */
 const keptRoundsMax = 2

@@ -24,7 +24,7 @@ export type Access = 'ask' | 'wait' | 'blocked'
 export interface BegunRequest {
   /** The breaker's ticket; undefined if it had no free slot. */
   readonly ticket: BreakerTicket | undefined
-  /** The value from `Pace.start`. */
+  /** The pace's count of cuts when the request started. */
   readonly cuts: number
 }
 
