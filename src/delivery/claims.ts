@@ -5,7 +5,7 @@ import type { DispatcherParts } from './dispatcher-parts.ts'
 import type { LeasedDelivery, Share } from './store-port.ts'
 
 interface ClaimsOptions extends DispatcherParts {
-  /** Whether every request slot is taken, so that no delivery could start now. */
+  /** Whether no request may start now. */
   readonly isBusy: () => boolean
   /** Called with each destination whose queue may have received deliveries. */
   readonly taken: (destinationId: string) => void
@@ -79,7 +79,7 @@ export class Claims {
     }
   }
 
-  /** Marks a lane as empty if the claim asked for everything in it. Otherwise, the store must be asked again. */
+  /** Handles a claim that returned fewer deliveries than asked for. If it covered all due times, the lane is empty. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
     if (isAnswered && dueByMs === anyTimeMs) times.empty(destinationId, lane)
@@ -87,8 +87,8 @@ export class Claims {
   }
 
   /**
-   * When the next delivery can start that was not due or was parked at the last {@link claim}, in milliseconds since
-   * 1970; Infinity if none is known. All other deliveries wait only for room, until a request ends.
+   * When the next waiting delivery becomes due or is no longer parked, in milliseconds since 1970; Infinity if none is
+   * known. Ignores deliveries that could start at the last {@link claim}: they wait only for a request to end.
    */
   get startsAtMs(): number {
     const lookedAtMs = this.#lastLookMs
@@ -123,7 +123,7 @@ export class Claims {
   #startMs(queue: DestinationQueue, lane: Lane, nowMs: number): number | undefined {
     const dueAtMs = this.#options.times.dueAtMs(queue.destination.id, lane)
     if (dueAtMs === undefined) return undefined
-    // Only retries wait for their due time. In other lanes, it is in the future only if the clock was set back.
+    // Ignore due times outside the lane `retry`: they are in the future only if the clock was set back.
     return Math.max(lane === 'retry' ? dueAtMs : 0, queue.parkedUntilMs(nowMs, lane) ?? 0)
   }
 

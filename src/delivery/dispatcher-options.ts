@@ -27,7 +27,7 @@ export interface DispatchTarget {
   readonly rateShare?: number
 }
 
-/** Options of `Dispatcher`. */
+/** Options of `Dispatcher`. `reconfigure` can replace `targets`; the other options stay. */
 export interface DispatcherOptions {
   readonly store: DeliveryStore
   /** The destinations to send to. Deliveries to others are left alone. */
@@ -45,8 +45,8 @@ export interface DispatcherOptions {
   /** Returns how long messageIds are remembered for deduplication; 24 h by default. */
   readonly dedupeWindowMs?: () => number
   /**
-   * Whether this process may send now; always by default. Called before each request. Call `reconfigure` soon after
-   * its answer changes.
+   * Returns whether this process may send now; always true by default. The dispatcher calls it before each request.
+   * Call `reconfigure` soon after the answer changes.
    */
   readonly maySend?: () => boolean
   /** The other processes that share the store; none by default. */

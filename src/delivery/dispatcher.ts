@@ -122,10 +122,9 @@ export class Dispatcher {
   }
 
   /**
-   * Changes the destinations or their settings. Destinations that stay keep their ready deliveries; those of removed
-   * destinations, or with a concurrency of 0, return to the store. An endpoint keeps its breaker if only the
-   * concurrency or the rate changes. Resolves once the requests in flight have ended, so that their senders can be
-   * closed.
+   * Changes the destinations or their settings. Ready deliveries return to the store if their destination was removed
+   * or its concurrency is 0; all others stay ready. An endpoint keeps its breaker if only its concurrency or rate
+   * changes. Resolves once the requests in flight have ended. The caller can then close their senders.
    */
   async reconfigure(targets: readonly DispatchTarget[]): Promise<void> {
     const ended = this.#rounds.endedSoFar()
@@ -151,7 +150,7 @@ export class Dispatcher {
     const batch = { nowMs, seenSinceMs, events, handOver, traceparent }
     const adding = store.add(batch)
     for (const { queue, line, deliveriesMax } of handOver) queue.reserve(line, deliveriesMax)
-    // Don't await here: the async frame would keep the events alive. They are only needed to make leased deliveries.
+    // Don't await here: the suspended function would keep the events in memory. Only leased deliveries need them.
     return this.#added(adding, addition, handOver.length > 0 ? batch : null)
   }
 
@@ -167,12 +166,12 @@ export class Dispatcher {
       return added.outcomes
     } finally {
       this.#takeOver(handedOver, addition)
-      // After a stop, nothing else waits until the returned deliveries are written.
+      // `stop()` may have ended already, so wait here until the returned deliveries are written.
       if (this.#stopped) await this.#outbox.written()
     }
   }
 
-  /** Records due times from another process. Without `dueTimes`, asks the store about all destinations, with pauses. */
+  /** Records due times from another process. Without `dueTimes`, asks the store about all destinations. */
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#queries.queryAll()
     else for (const due of dueTimes) this.#times.add(due.destinationId, due.lane, due.dueAtMs)
@@ -191,9 +190,9 @@ export class Dispatcher {
   }
 
   /**
-   * Resolves once the dispatcher has stopped, or no delivery to its destinations is pending or in flight. Also waits
-   * for deliveries that it may not send now. With `keepsParked`, doesn't wait for deliveries that have been blocked for
-   * a whole retry window, or cannot start within the next one.
+   * Resolves once the dispatcher has stopped, or no delivery to its destinations is pending or in flight. Waits even
+   * for deliveries that may not be sent now. With `keepsParked`, also resolves if all waiting deliveries are
+   * undeliverable, as {@link DestinationQueue.isUndeliverable} defines it.
    *
    * @throws the error that made the store unusable
    */
@@ -323,7 +322,7 @@ export class Dispatcher {
     try {
       return await this.#ask()
     } catch (error) {
-      // A stop waits for this query, but needs no result.
+      // After a stop, nothing needs the result of this query, so a temporary error doesn't matter.
       if (this.#stopped && isTemporary(error)) return false
       if (this.#outage === undefined || !isTemporary(error)) {
         this.fail(error)

@@ -15,8 +15,8 @@ const pausesPerQuery = 9
 const pauseMaxMs = 60_000
 
 /**
- * Asks the store when deliveries are due. Asks at once about destinations whose due times are needed, and about all
- * after {@link queryAll}. Pauses between queries about all, so that these run for at most a tenth of the time.
+ * Asks the store when deliveries are due. Asks at once about destinations whose due times are needed. Asks about all
+ * after {@link queryAll}, with pauses, so that this takes up at most a tenth of the time.
  */
 export class DueTimeQueries {
   readonly #parts: QueryParts
@@ -30,7 +30,7 @@ export class DueTimeQueries {
     this.#parts = parts
   }
 
-  /** Asks about all destinations, because other processes may have added deliveries. Finishes earlier calls first. */
+  /** Asks about all destinations: other processes may have added deliveries. Queries for an earlier call go first. */
   queryAll(): void {
     this.#isWanted = true
     this.#begin()

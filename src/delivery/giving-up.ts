@@ -8,7 +8,7 @@ const givenUpAtOnceMax = 500
 /** Expires deliveries whose endpoints have been down for a whole retry window. */
 export class GivingUp {
   readonly #parts: DispatcherParts
-  /** Destinations with an endpoint that is still down, and the error. */
+  /** By destination, the last error of an endpoint that is still down. */
   readonly #down = new Map<string, string>()
 
   constructor(parts: DispatcherParts) {

@@ -52,8 +52,8 @@ export class HandOvers {
   }
 
   /**
-   * Returns room at each destination to which no deliveries wait in the store. If some wait, there is room only for
-   * deliveries from one of several sources that has less than an equal share of the backlog.
+   * Returns the room at each destination. If deliveries wait in the store, a source gets room only if the destination
+   * has several sources, and this one has less than an equal share of the backlog.
    */
   #roomFor(positions: Addition['positions'], sourceId: string): readonly ReservedRoom[] {
     const { clock, queues, times, prefetch } = this.#options
