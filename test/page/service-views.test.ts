@@ -110,6 +110,7 @@ describe('sources', () => {
     await expect.poll(() => website.innerText()).toMatch(/2 routed[^]*1 wrong_type/)
     const rejected = website.getByRole('region', { name: 'Last rejected calls of website' })
     await rejected.getByRole('cell', { name: '<img src=x onerror=alert(1)>\\u202e' }).waitFor()
+    await page.getByText('To add a source, add it to the configuration file.').waitFor()
     await website.getByText('Set up a program').click()
     await website.getByLabel('Language').selectOption('curl')
     const setup = website.getByLabel('Set-up of website')

@@ -18,7 +18,10 @@ export function Sources(): JSX.Element {
       {({ url, sources }) => (
         <>
           <h2>Sources</h2>
-          <p class="muted">Counted by this process since it started.</p>
+          <p class="muted">
+            Counted by this process since it started. To add a source, add it to the configuration
+            file. The service reads the file again by itself.
+          </p>
           {sources.map((source) => (
             <Source key={source.id} source={source} url={url} />
           ))}
