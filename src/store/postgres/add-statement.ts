@@ -8,13 +8,10 @@ import { GivenRows } from './given-rows.ts'
 import type { LeaseTerm } from './leases.ts'
 import { holdGate } from './dialect.ts'
 
-/**
- * A row of the result. An event is `fresh` or `suppressed`; its position is among the batch's events. A delivery
- * is `leased`, or `refused` because its destination's backlog is full; its position is among all deliveries of
- * the batch. Positions begin at 1.
- */
+/** An event, `fresh` or `suppressed`, or a delivery: `leased`, or `refused` because of its destination's full backlog. */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
+  /** The position among the batch's events or deliveries, from 1. */
   readonly position: number
   /** The id of the delivery; 0 for an event. */
   readonly id: number
@@ -28,7 +25,7 @@ interface BatchDelivery {
   readonly bodyPosition: number
 }
 
-/** A distinct body of an event. Several of its deliveries may share it. */
+/** A body that one or more deliveries of an event share. */
 interface BatchBody {
   readonly eventPosition: number
   readonly body: string
@@ -85,7 +82,7 @@ const isDropped = (userId: string): string =>
 const suppressed = `type <> 'delete' AND (${isDropped('user_id')} OR ${isDropped('previous_id')})`
 
 /**
- * Delivery ids follow `$3`, or come from the sequence if `$3` is null. Body ids are an array, because the planner
+ * Delivery ids follow `$3`, or come from the sequence if `$3` is null. Body ids are an array, not rows: the planner
  * would underestimate the number of rows, and compare each delivery with every body.
  */
 const stored = `
@@ -147,8 +144,8 @@ const stored = `
 
 /**
  * Adds a batch in one statement. If two transactions add the same messageId, the first to insert it stores the
- * event; the other waits and finds a duplicate. Of a batch's events with the same messageId, only the first that
- * is not suppressed can be stored. All transactions lock messageIds in the same order.
+ * event; the other waits and finds a duplicate. All transactions lock messageIds in the same order. If a batch
+ * repeats a messageId, only its first unsuppressed event can be stored.
  */
 const sql = `
   WITH ${holdGate}, ${stored}, counted AS (${counted})
@@ -159,7 +156,7 @@ const sql = `
   SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, position, id FROM delivery
   WHERE is_leased OR is_refused`
 
-/** Adds events without counting them, and without the lock that delays regulations. */
+/** Adds events without {@link holdGate}, and without counting them. */
 const writeSql = `WITH ${stored} SELECT FROM fresh`
 
 /** Returns the statement that adds a batch and leases as many of its deliveries as the batch allows. */

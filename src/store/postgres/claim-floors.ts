@@ -44,7 +44,7 @@ export class ClaimFloors {
     return this.#floorOf(lane).fromMs
   }
 
-  /** Raises the floor to the due time that a claim has reached, but not above that of a delivery added meanwhile. */
+  /** Raises the floor to the due time of a claimed delivery, or of an earlier one added during the claim. */
   passed({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor !== undefined) floor.fromMs = Math.min(dueAtMs, floor.addedMs)
@@ -58,7 +58,7 @@ export class ClaimFloors {
     floor.addedMs = Math.min(dueAtMs, floor.addedMs)
   }
 
-  /** Forgets all floors, because any delivery may be due. */
+  /** Makes the next claims start over at the beginning of their lanes. */
   clear(): void {
     this.#floors.clear()
     this.#clearedMs = this.#elapsedMs()

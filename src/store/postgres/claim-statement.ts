@@ -7,7 +7,7 @@ import type { ClaimFloors } from './claim-floors.ts'
 import { GivenRows, type GivenColumns } from './given-rows.ts'
 import { isFree, type LeaseTerm, type OwnLeases } from './leases.ts'
 
-/** A delivery that was leased. */
+/** A leased delivery, with its body. */
 export interface ClaimedRow extends ProgressRow {
   readonly destination_id: string
   readonly id: number

@@ -143,7 +143,7 @@ export class DeliveryQueue {
     if (ending.length + batch.requests.length === 0) return []
     const query = settleQuery(batch, holder)
     const settle = (): Promise<readonly SettledRow[]> => delivering.rows<SettledRow>(query)
-    // A first try is written to the log if its settlement takes no effect.
+    // The statement logs the first try of a settlement that takes no effect.
     const mayLog = batch.requests.length > 0 || ending.some((end) => firstTryOf(end) !== undefined)
     let rows: readonly SettledRow[]
     try {
@@ -155,7 +155,7 @@ export class DeliveryQueue {
     for (const { delivery } of ending) this.#leases.end(delivery)
     const effective = query.settlementsOf(rows)
     this.learn(effective.flatMap(dueAgain))
-    // Announce only returned deliveries, because this process itself claims its retries once they are due.
+    // Don't announce retries: this process claims its own once they are due.
     const due = effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain)
     if (due.length > 0) this.#parts.notifications.announce(due)
     return effective

@@ -3,8 +3,8 @@ import { raw, run, sql, type Dialect, type Script } from '../sql.ts'
 import { isOfUser } from './tables.ts'
 
 /**
- * Makes transactions that add events and {@link awaitEvents} wait for one another, by locking a table that is always
- * empty. Begins each statement that adds events, or that looks up suppressed users before its transaction adds some.
+ * A table expression that locks an empty table, so that its transaction and {@link awaitEvents} wait for each other.
+ * Begins each statement that adds a batch, and each lookup of suppressed users whose transaction adds events later.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 
@@ -37,11 +37,11 @@ export function keyDigest(text: string): string {
 }
 
 /**
- * Waits for transactions that are adding events, and blocks new ones until this transaction ends. They then see
- * its changes.
+ * Waits for transactions that are adding events, and blocks new ones until this transaction ends. The blocked
+ * transactions then see its changes.
  *
- * Adds queue behind a lock that waits. So the lock waits one second at a time, and lets adds pass in between:
- * otherwise, a process suspended during an add would make the adds of all others fail.
+ * New adds wait behind a pending lock. So each try to lock ends after one second, and adds can pass during the next
+ * second. Otherwise, a process suspended during an add would make the adds of all other processes fail.
  */
 export function awaitEvents(): Script<void> {
   return run(raw(closeGate))

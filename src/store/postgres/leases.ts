@@ -12,8 +12,8 @@ export interface LeaseTerm {
 
 /**
  * The numbers of the leases that this process has, even if they have expired. The next lease gets the number `next`.
- * A row with a lower number that is not listed has a lost lease: the server's answer never arrived, so no process
- * is sending the delivery.
+ * Other leases of this holder below `next` are lost: the server's answer never arrived, so no process is sending the
+ * deliveries.
  */
 export interface OwnLeases {
   readonly holder: number
@@ -23,7 +23,7 @@ export interface OwnLeases {
 
 /**
  * Returns the SQL condition for deliveries that this process may lease: those without a lease, with a lost lease of
- * this process, or with an expired lease of another one. The condition has four values.
+ * this process, or with an expired lease of another one. The condition has four parameters.
  */
 export function isFree({ holder, numbers, next }: OwnLeases, nowMs: number): Sql {
   return sql`(leased_until IS NULL OR CASE WHEN lease_holder = ${holder}::bigint
@@ -50,7 +50,7 @@ export class Leases {
     return { holder: this.#holder, numbers: [...this.#byNumber.keys()], next: this.#next }
   }
 
-  /** Begins a lease, which {@link Leases.own} lists at once; {@link Leases.hold} later records its deliveries. */
+  /** Begins a lease. {@link Leases.own} lists it at once; {@link Leases.hold} records its deliveries later. */
   begin(nowMs: number): LeaseTerm {
     const number = this.#next++
     this.#byNumber.set(number, new Map())

@@ -77,8 +77,9 @@ const counted = countRows(
  * Ends only leases that this process still has: a later lease has a different holder or number. Every leased row is
  * pending. Don't test for `pending`, because the planner might then read all pending rows.
  *
- * A delivered webhook counts even if another process has leased its delivery since, unless a settlement changed
- * the state or the number of attempts. `accepted_at` excludes a row that got the same id after a restored backup.
+ * `delivered` takes effect even if another process has leased the delivery since, but not if a settlement has changed
+ * the state or the number of attempts. After a backup is restored, a different delivery may get the same id;
+ * `accepted_at` excludes it.
  */
 const settled = `
   UPDATE evroute_deliveries delivery SET
