@@ -42,10 +42,10 @@ interface LiveRow {
 
 /**
  * The processes that deliver from a database. A heartbeat is one round trip, so that a process which stalls cannot
- * keep the lock and block others.
+ * keep the lock and block others. A process cannot send heartbeats while its clock disagrees with the server's.
  *
  * While processes deliver, never set the server's clock forward by more than a few seconds: all of them would count
- * as dead. A process whose clock disagrees with the server's does not count until they agree.
+ * as dead.
  */
 export class LiveProcesses implements DeliveringProcesses {
   readonly #database: Database
@@ -121,8 +121,8 @@ function heartbeatSql(processId: string): string {
 }
 
 /**
- * Returns the statement that stores the destinations of a process. If it is a destination's only process, it counts
- * as an old member, because there is no other process to wait for.
+ * Returns the statement that stores the destinations of a process. A process that is alone at a destination counts as
+ * having joined it {@link processGoneMs} ago, because there is no other process to wait for.
  */
 function joinSql(processId: string, destinationIds: readonly string[]): string {
   const id = literal(processId)
@@ -154,7 +154,7 @@ function joinSql(processId: string, destinationIds: readonly string[]): string {
       beaten_at = excluded.beaten_at, version = excluded.version, destinations = excluded.destinations`
 }
 
-/** Returns the query for the live processes, which omits destinations whose version is already known. */
+/** Returns the query for the live processes. It omits a process's destinations if their version is known. */
 function aliveSql(known: ReadonlyMap<string, LiveProcess>): string {
   const versions = Array.from(known, ([id, { version }]) => `(${literal(id)}, ${version})`)
   const isKnown =
@@ -170,7 +170,7 @@ function literal(text: string): string {
 
 /**
  * Returns the rank of a process among the live ones, for each of its destinations; undefined if it is not live.
- * A process that left a destination counts for as long as a dead one, because it may have requests in flight.
+ * A process that left a destination counts there for {@link processGoneMs} longer: it may have requests in flight.
  */
 function membershipsOf(
   processId: string,

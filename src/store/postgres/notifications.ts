@@ -18,11 +18,11 @@ const checkMs = 5_000
 
 interface NotificationsOptions {
   readonly url: string
-  /** Marks this process's notifications, so that it can ignore them. */
+  /** The number of this process. Notifications contain it, so that a process can ignore its own. */
   readonly holder: number
   /**
-   * Called when another process leaves deliveries to claim, with their lanes; without an argument if they may be in
-   * any lane. If undefined, this process does not listen.
+   * Called with lanes where this process may find deliveries to claim; without an argument if any lane may have some.
+   * If undefined, this process does not listen.
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
@@ -49,7 +49,7 @@ interface Payload {
  * Tells other processes about lanes with deliveries to claim and about circuit breakers, and receives their
  * notifications. A process that misses one finds the deliveries when it next polls all destinations.
  *
- * PostgreSQL commits only one transaction with a notification at a time. So each notification has its own transaction,
+ * PostgreSQL commits transactions that send notifications one at a time. So each notification has its own transaction,
  * and transactions that write don't wait for one another.
  */
 export class Notifications {

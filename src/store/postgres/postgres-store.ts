@@ -24,14 +24,16 @@ import { Sockets } from './sockets.ts'
  * as the server's `synchronous_commit` makes them.
  *
  * Leases expire by the clocks of the processes, which must agree with the server's to within 5 s. A process whose
- * clock disagrees cannot add, claim, retry or purge. When a process dies or stalls, others can claim its deliveries
- * after `leaseMs`, in the same lane and without counting an attempt. If the stalled process settles one later, only
- * `delivered` may still take effect. A process never leases a delivery that it still has.
+ * clock disagrees cannot add, claim, retry or purge.
  *
- * If the connection is lost while `add` commits, `add` cannot know whether the events were stored, and rejects as
- * temporarily unusable. If they were stored, adding them again answers `duplicate`, so nothing is delivered twice.
- * If the answer to an `add` or `claim` is lost, the same process can claim its deliveries at once, and others once
- * the leases expire. Repeating a lost `settle` ends each lease once, but may log its requests twice.
+ * When a process dies or stalls, other processes can claim its deliveries after `leaseMs`, in the same lane and
+ * without counting an attempt. If the stalled process settles such a delivery later, only `delivered` may still take
+ * effect. A process never leases a delivery that it still has.
+ *
+ * If the connection is lost while `add` commits, the events may be stored or not, and `add` rejects as temporarily
+ * unusable. Adding stored events again answers `duplicate`, and delivers nothing twice. If the answer to an `add` or
+ * `claim` is lost, this process can claim the leased deliveries at once, and others once the leases expire.
+ * Repeating a lost `settle` ends each lease once, but may log its requests twice.
  */
 export type PostgresStore = { readonly [Name in keyof Store]-?: NonNullable<Store[Name]> }
 
@@ -47,7 +49,7 @@ export interface PostgresStoreOptions {
   readonly access?: StoreAccess
   /** How long a lease lasts, in milliseconds; 60,000 by default. */
   readonly leaseMs?: number
-  /** The clock whose time callers pass, to compare with the server's; the system clock by default. */
+  /** The clock from which callers take `nowMs`; by default, the system clock. It must agree with the server's. */
   readonly clock?: Pick<Clock, 'nowMs'>
   /** See `OpenStoreOptions`. */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
@@ -56,8 +58,8 @@ export interface PostgresStoreOptions {
 const leaseMsDefault = 60_000
 
 /**
- * The connection pools of a process, which connect when needed; `onNotification` takes one more connection. They
- * are separate so that reads don't delay adds, and neither delays deliveries.
+ * The connection pools of a process, which connect when needed. They are separate so that reads don't delay adds, and
+ * neither reads nor adds delay deliveries. `onNotification` takes one more connection.
  */
 const connections = Object.freeze({
   /** Adds events. After the timeout, the add fails and the client can retry. */

@@ -44,8 +44,8 @@ export class RequestPartitions {
   }
 
   /**
-   * Drops the partitions of purged deliveries, once a day. Keeps each for one day longer, because a delivery may end
-   * on the day after its requests.
+   * Drops the partitions of purged deliveries, once a day. Keeps a partition one day longer than its deliveries,
+   * because a delivery may end on the day after its requests.
    */
   async drop(request: PurgeRequest): Promise<void> {
     const today = dayOf(request.nowMs)

@@ -19,11 +19,11 @@ const changeTriesMax = 200
 
 /**
  * Upgrades a database to the tables of this version. If several processes start at the same time, one upgrades and the
- * others wait. Processes that use the database are blocked for a few seconds at a time, even if another
- * transaction holds the tables for longer.
+ * others wait. If another transaction holds the tables, the upgrade waits for only a few seconds, and tries again
+ * later, so that it does not block other processes for longer.
  *
- * `evroute_migrations` has the changes that a program must know to use the store, `evroute_steps` those that only
- * add something, so that older programs still work.
+ * `evroute_migrations` has the changes that a program must know to use the store. `evroute_steps` has those that only
+ * add something: programs that don't know them still work.
  *
  * @throws EvrouteError `store_unusable` for tables that only a newer evroute can use
  */
@@ -44,8 +44,8 @@ async function makeChanges(session: Session): Promise<void> {
   await runAll(session, [
     `SELECT pg_advisory_xact_lock(${schemaLock})`,
     `SET LOCAL lock_timeout = ${changeLockTimeoutMs}`,
-    // Make these tables before looking for others: a session that looks first would not see what another session
-    // is creating.
+    // Make these tables before looking for others. A session remembers that a table was missing, and may not see
+    // that another session has made it.
     'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)',
     'CREATE TABLE IF NOT EXISTS evroute_steps (step integer PRIMARY KEY, is_complete boolean NOT NULL)',
   ])

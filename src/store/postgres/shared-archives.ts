@@ -39,7 +39,7 @@ export function sharedArchives(database: Database, reading: Database): SharedReg
 }
 
 function* register(archives: readonly KeptArchive[]): Script<void> {
-  // Lock first: a process that stores a regulation has then either committed it, or will see these archives.
+  // Lock first: each regulation is then either committed already, or stored after this transaction.
   yield* run(raw('LOCK TABLE evroute_archives IN ROW EXCLUSIVE MODE'))
   const ids = archives.map(({ id }) => toStored(id))
   const known = yield* rowsOf<{ readonly id: string }>(
@@ -56,8 +56,8 @@ function* register(archives: readonly KeptArchive[]): Script<void> {
 }
 
 /**
- * Makes regulations wait for new archives: unfinished regulations, because a new archive may contain older events,
- * and regulations that stopped waiting for a released archive, because it may have come back.
+ * Makes regulations wait for new archives. Unfinished regulations wait, because a new archive may contain older events.
+ * Regulations that stopped waiting for a released archive wait again, because a new archive may be the released one.
  */
 function* awaitAdded(archives: readonly KeptArchive[]): Script<void> {
   const rows = yield* rowsOf<{ readonly number: number; readonly archive: string | null }>(sql`

@@ -16,26 +16,25 @@ const firstCounts = [
  * The tables of the first version that used PostgreSQL. Processes of that version may still use the database, so
  * this list never changes. The tables are in the first schema of the session's search_path.
  *
- * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share one; `deliveries` counts
- *   them
- * - `deliveries`: a claim writes to no index, because no index includes the lease, and `fillfactor` leaves room in
- *   each page for the new row
+ * - `messages`: the bodies of webhooks. `deliveries` is the number of an event's deliveries that share the body
+ * - `deliveries`: no index includes the lease, and `fillfactor` leaves room in each page for the new row. So a claim
+ *   writes to no index
  * - `requests`: requests and their answers, partitioned by day, because only dropping a partition returns disk
  *   space. Failures have their own partitions, because they are kept longer
  * - `seen`: messageIds, for deduplication
  * - `counts`: the ledger, and the numbers of purged deliveries. A count is the sum of several rows
  * - `moves`: has one row once a store has moved here from a SQLite file. `store_id` is the id of the store. The
  *   first version stored the row when a move began, and set `completed_at` when the move was complete
- * - `suppressions`: users whose calls are dropped, each with a source; '' stands for all sources. Their index is a
- *   hash, because a userId may be too long for an ordered one
- * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation locks it
- *   exclusively
+ * - `suppressions`: users whose calls are dropped, each with a source; '' stands for all sources. The index is a hash,
+ *   because a userId may be too long for an ordered index
+ * - `gate`: has no rows. Transactions that add events share its lock. A transaction that stores a regulation locks the
+ *   table exclusively
  * - `regulations`: each covers the deliveries up to `last_id`. Its notifications have consecutive ids, up to
- *   `last_notification_id`. `streams` counts them by state; it is written when the regulation is created, and again
- *   when it finishes. `at_key` and `at_id` identify the last row that its erasure has reached
+ *   `last_notification_id`. `streams` counts the notifications by source, destination and state, when the regulation is
+ *   created and when it finishes. `at_key` and `at_id` identify the last row that the erasure has reached
  * - `regulation_left`: deliveries that were leased when an erasure reached them
  * - `audiences`: `numbers` is how many member numbers were assigned; no number is used twice. `sync` is the number
- *   of the current sync. A sync that finds a different number there is superseded
+ *   of the current sync, or null. A sync with a different number is over
  * - `members`: keyed by digests of the identifiers, which may be too long for a key
  * - `processes`: used only by the first version
  * - `regulation_archives`: the archives that a regulation waits for
@@ -163,9 +162,9 @@ const clocksMs = 24 * 60 * 60 * 1_000
  * Schema changes of later versions. They only add, so that processes of the first version keep working and can be
  * restarted. Remove something one release after the code stops using it.
  *
- * - A trigger deletes requests together with their delivery, even if a process of the first version deletes it,
- *   because an erasure finds requests through deliveries. A new partition has no statistics; the trigger's settings
- *   keep the planner from reading all of it
+ * - A trigger deletes requests together with their delivery, because an erasure finds requests through deliveries.
+ *   Processes of the first version delete only the delivery. A new partition has no statistics; the trigger's settings
+ *   keep the planner from reading the whole partition
  * - `live_processes`: one row per process, so that a heartbeat writes as much for a thousand destinations as for
  *   one. Times are by the server's clock. `destinations` has, for each destination, when the process joined and
  *   when it left, or null. `version` is the time when `destinations` was written
@@ -201,13 +200,14 @@ export const latestVersion = 11
 /**
  * Indexes that are built while processes use the store: their names, and the text after `CREATE INDEX name`.
  *
- * - `expiring` finds deliveries whose retry window is over, for a purge. Untried deliveries are not in it, so an add
- *   does not write to it
- * - `of_message` and `of_user` find deliveries by messageId and by user. A user may have many deliveries, so
- *   `of_user` orders them by id. A messageId has few, so `of_message` is a hash, which costs an add no measurable
- *   time and is smaller than an ordered index. An add writes to both indexes, and so does a settlement. With 300,000
- *   rows and batches of 100, an add takes 13 % longer and a settlement 24 %, and an event writes 2,710 bytes of WAL
- *   instead of 2,010
+ * - `expiring` finds deliveries whose retry window is over, for a purge. It has no untried deliveries, so an add does
+ *   not write to it
+ * - `of_message` finds deliveries by messageId. A messageId has few deliveries, so the index is a hash: it costs an
+ *   add no measurable time, and an ordered index is larger
+ * - `of_user` finds deliveries by user. A user may have many deliveries, so the index orders them by id
+ *
+ * An add writes to both `of_message` and `of_user`, and so does a settlement. With 300,000 rows, batches of 100 and
+ * both indexes, an add takes 13 % longer and a settlement 24 %. An event writes 2,710 bytes of WAL instead of 2,010.
  */
 export const addedIndexes: readonly { readonly name: string; readonly on: string }[] = [
   {
