@@ -8,7 +8,7 @@ const goodbyeMs = 2_000
  * A connection that always closes. When `pg` itself gives up connecting, for example without a password, it
  * leaves the socket open until the server closes it, and keeps the process from exiting.
  *
- * The `error` event always has a listener, because a server can announce its shutdown before the pool adds its own.
+ * The `error` event always has a listener: the server can announce its shutdown before the pool adds a listener.
  * After a connection is lost, its next statement fails.
  */
 export class ClosingClient extends Client {
@@ -19,7 +19,6 @@ export class ClosingClient extends Client {
 
   /** Connects, and resolves with this client. */
   override connect(): Promise<Client>
-  /** Connects, and calls back. */
   override connect(callback: (error: Error | null) => void): void
   override connect(callback?: (error: Error | null) => void): Promise<Client> | undefined {
     if (callback === undefined) return super.connect()

@@ -16,7 +16,7 @@ const sessionSettings = [
 export interface SessionUse {
   /** Whether the server refuses writes. */
   readonly isReadOnly: boolean
-  /** Whether to reuse the plans of named statements, because planning can cost as much as running; false by default. */
+  /** Whether to reuse the plans of named statements; false by default. Planning can cost as much as running. */
   readonly keepsPlans?: boolean
 }
 
@@ -59,8 +59,8 @@ export function maskedUrl(url: string, mask: string): string {
 /**
  * Adds the settings of evroute's sessions to a URL, for `pg`.
  *
- * Every `sslmode` except `disable` and `no-verify` encrypts, and checks the server's certificate and name. So does
- * `require`, which checks neither in `psql`. With `uselibpqcompat=true`, all modes work as in `psql`.
+ * Every `sslmode` except `disable` and `no-verify` encrypts, and checks the server's certificate and name. In `psql`,
+ * `require` checks neither. With `uselibpqcompat=true`, all modes work as in `psql`.
  */
 export function sessionUrl(url: string, { isReadOnly, keepsPlans = false }: SessionUse): string {
   const [base = '', ...query] = url.split('?')

@@ -20,7 +20,7 @@ export const wholeStore = "''"
 const slots = 16
 
 /**
- * Returns the last part of a statement, which changes counts. All transactions lock counts last and in the same
+ * Returns an INSERT that changes counts, for the end of a statement. All transactions lock counts last and in the same
  * order, so they cannot deadlock.
  */
 export function changeCounts(names: readonly CountName[], changes: string): string {
@@ -34,10 +34,10 @@ export function changeCounts(names: readonly CountName[], changes: string): stri
 }
 
 /**
- * Like {@link changeCounts}, but adds up the changes from rows, by destination.
+ * Like {@link changeCounts}, but computes the changes from the rows of each destination.
  *
  * @param changes - the aggregate for each count
- * @param rows - the rows in a FROM clause
+ * @param rows - the text after FROM
  */
 export function countRows(
   changes: Readonly<Partial<Record<CountName, string>>>,
@@ -85,7 +85,7 @@ export async function readLedger(
   database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
-  // No column counts both for the whole store and for a destination, so one query can sum both kinds of rows.
+  // Rows of the whole store and of destinations use different columns, so one query can sum both.
   const sql = `SELECT ${ledgerSums} FROM evroute_counts
     WHERE $1::text IS NULL OR destination_id IN (${wholeStore}, $1)`
   const values = [destinationId === undefined ? null : toStored(destinationId)]

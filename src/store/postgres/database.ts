@@ -47,7 +47,7 @@ const longTimeoutMs = 10 * 60_000
 const beginLong = `BEGIN; SET LOCAL statement_timeout = ${longTimeoutMs};
   SET LOCAL lock_timeout = ${longTimeoutMs}; SET LOCAL enable_seqscan = on`
 
-/** Maximum number of retries after conflicts. In each conflict, one of the transactions succeeds. */
+/** Maximum number of retries after conflicts. */
 const conflictsMax = 10
 
 /** Reads `bigint` as a number, not as text, because counts and times are below 2^53. */
@@ -165,7 +165,7 @@ export class Database implements Session, SqlDatabase {
   }
 }
 
-/** Runs a script in a session. */
+/** Runs the statements that a script yields, passes their rows to it, and returns its result. */
 export async function runScript<Result>(session: Session, script: Script<Result>): Promise<Result> {
   let step = script.next()
   while (step.done !== true) step = script.next(await session.rows<unknown>(step.value))
@@ -228,8 +228,8 @@ function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
 }
 
 /**
- * Returns the name, host and port of a database for messages and file names. Reads the URL and the environment
- * like a connection.
+ * Returns the name, host and port of a database, for messages and file names. `pg`'s environment variables and
+ * defaults complete the URL.
  *
  * @throws EvrouteError `store_unusable` for a URL that cannot be read
  */

@@ -126,7 +126,7 @@ interface LogParts {
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
-/** Returns the delivery log of a database, which services and commands share. */
+/** Returns the delivery log of a database, for services and commands. */
 export function deliveryLog(
   parts: LogParts,
 ): Omit<DeliveryLog, 'close'> & Readonly<Record<'tableRows', () => Promise<readonly TableRows[]>>> {

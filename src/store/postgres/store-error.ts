@@ -1,6 +1,6 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 
-/** A hint for errors whose code begins with a listed one: an SQLSTATE, or an error code of Node or TLS. */
+/** A hint for errors whose code begins with one of `codes`. Codes are SQLSTATEs, or come from Node or TLS. */
 type Hint = readonly [codes: readonly string[], hint: string]
 
 const reachHint =
