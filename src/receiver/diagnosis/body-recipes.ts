@@ -3,7 +3,7 @@ import { isJsonObject, limits } from '../../model/index.ts'
 import type { JsonStyle } from '../../webhook/index.ts'
 import type { BodyRecipe, SuspectBody } from './suspect.ts'
 
-/** The largest body to compress at every level, because larger ones take too long. */
+/** Larger bodies are not compressed, because that takes too long. */
 const compressedBytesMax = 64 * 1024
 const compressionLevels = [6, 9, 1]
 /** Values of the byte that names the operating system in gzip: Unix, unknown, macOS, Windows, FAT. */

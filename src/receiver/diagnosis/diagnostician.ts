@@ -9,10 +9,10 @@ import { SuspectBody, type BodyRecipe, type BodySource, type SuspectRequest } fr
 const hmacsMax = 200
 const hashedBytesMax = 16 * 1024 * 1024
 
-/** Each search reserves this time, so that 20 can run per second, and 1 ms for each `bytesPerMs` bytes of the body. */
+/** Each search reserves this time, plus 1 ms per `bytesPerMs` bytes of the body. At most 20 run a second on average. */
 const spacingMs = 50
 const bytesPerMs = 256
-/** How far into the future a burst of searches may reserve time. */
+/** No search runs while more time than this is reserved. */
 const burstMs = 2_000
 
 interface DigestRecipe extends Mistake {
@@ -126,7 +126,7 @@ class Trials {
     return this.#hmacs >= hmacsMax || this.#hashedBytes >= hashedBytesMax
   }
 
-  /** Whether the signature was made with the key over one of the recipe's bodies; without a recipe, over the body. */
+  /** Whether the key and one of the recipe's bodies give the signature. Without a recipe, tries the received body. */
   isSigned(recipe: BodyRecipe | undefined, key: Buffer): boolean {
     return this.#bodiesOf(recipe).some((body) => !this.areOver && this.#isSignatureOf(body, key))
   }

@@ -19,7 +19,7 @@ export interface NamedSecret {
 /** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe extends Mistake {
   readonly key: Buffer
-  /** Whether the mistake is only tried alone, because a second one in the body is unlikely. */
+  /** Whether to try the mistake only alone. Senders are unlikely to make a mistake with the body, too. */
   readonly isAlone?: boolean
 }
 
@@ -90,7 +90,7 @@ const missing: readonly KeyRecipe[] = ['', 'undefined', 'null', 'None'].flatMap(
   return made.map((recipe) => ({ ...recipe, isAlone: true }))
 })
 
-/** Makes a recipe for each key. An undefined key means that this secret rules the mistake out. */
+/** Makes a recipe for each key. A key is undefined if the mistake is impossible with the secret. */
 function recipes(
   code: keyof typeof fixes,
   finding: string,

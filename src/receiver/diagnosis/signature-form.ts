@@ -45,7 +45,7 @@ function decode(text: string): Omit<SignatureForm, 'algorithm'> | undefined {
     return { digest: Buffer.from(text, 'hex'), mistakes }
   }
   if (/^[\w+/-]+={0,2}$/.test(text)) {
-    // Node decodes both alphabets. If the text contains no character that differs, missing padding means base64url.
+    // Without - or _, only missing padding shows that a text is base64url. Node decodes both as base64.
     const code = /[_-]/.test(text) || text.length % 4 !== 0 ? 'base64url' : 'base64'
     const mistake = digitMistake(code, `${code} instead of hexadecimal digits`)
     return { digest: Buffer.from(text, 'base64'), mistakes: [mistake] }

@@ -19,7 +19,7 @@ import { buffer } from 'node:stream/consumers'
 ${nodeVerify}
 
 const server = createServer(async (request, response) => {
-  // A request that is cut off rejects, which would end the program.
+  // Without catch(), a request that is cut off would end the program.
   const bytes = await buffer(request).catch(() => '')
   if (!isSigned(bytes, request.headers['x-signature'])) return response.writeHead(401).end()
   const event = JSON.parse(bytes)
@@ -35,7 +35,7 @@ import express from 'express'
 ${nodeVerify}
 
 const app = express()
-// Before any express.json(), which does not keep the bytes.
+// Don't use express.json() before this route: it does not keep the bytes.
 const rawBody = express.raw({ type: () => true, limit: '1mb', inflate: false })
 app.post('/webhooks', rawBody, (request, response) => {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
@@ -218,12 +218,12 @@ export const snippets: Readonly<Record<SnippetLanguage, string>> = Object.freeze
   ruby,
 })
 
-/** The languages and frameworks for which there is a snippet. */
+/** All languages and frameworks, in the order that messages list them. */
 export const snippetLanguages: readonly SnippetLanguage[] = Object.freeze(
   Object.keys(snippets) as SnippetLanguage[],
 )
 
-/** Whether there is a snippet for a language or framework. */
+/** Narrows an unchecked name, such as the value of `--language`, to one of the languages. */
 export function isSnippetLanguage(text: string): text is SnippetLanguage {
   return Object.hasOwn(snippets, text)
 }

@@ -24,7 +24,7 @@ export interface BodySource extends Pick<SuspectRequest, 'headers' | 'path'> {
   readonly body: SuspectBody
 }
 
-/** The largest body to decode and rewrite, and the most tokens of its JSON, because more would delay other webhooks. */
+/** Limits for decoding and rewriting a body. Larger bodies would delay other webhooks. */
 const rewrittenBytesMax = 64 * 1024
 const rewrittenTokensMax = 16 * 1024
 
@@ -62,7 +62,7 @@ export class SuspectBody {
     return this.#parse()?.json
   }
 
-  /** Writes the JSON in a style: with the body's number formats and key order, and with those of JavaScript. */
+  /** Writes the JSON twice: with the number formats and key order of the body, and with those of JavaScript. */
   rewritten(style: JsonStyle): readonly string[] {
     const parsed = this.#parse()
     if (parsed === undefined) return []

@@ -48,7 +48,7 @@ const dayMs = 24 * 60 * 60 * 1_000
 const localHosts = ['127.0.0.1', '::1', 'localhost']
 const good = { hosts: localHosts, validFromMs: -dayMs, validToMs: 30 * dayMs } as const
 
-/** Makes a receiver's certificate, with the flaw that its kind names. */
+/** Makes a receiver's certificate with the flaw `kind`. */
 export async function certificateOf(kind: TlsKind): Promise<ReceiverCertificate> {
   if (kind === 'self-signed') return { ...(await makeCertificate(good)), authority: null }
   const authority = await makeAuthority()

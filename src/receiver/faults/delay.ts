@@ -7,7 +7,7 @@ export interface DelayRange {
   readonly toMs: number
 }
 
-/** Maximum delay of an answer. */
+/** Maximum delay of an answer, and maximum timeout of a forwarded request. */
 export const delayMsMax: number = 60 * 60 * 1_000
 
 /** The accepted forms of a delay, for messages. */

@@ -1,5 +1,5 @@
 /**
- * The faults that a receiver can inject instead of an answer.
+ * The faults that a receiver can inject.
  *
  * - `reset`: resets the connection (RST)
  * - `hang`: sends nothing until the sender gives up or the receiver closes

@@ -20,7 +20,7 @@ export const dripIntervalMs = 1_000
 const endlessChunk = Buffer.alloc(16 * 1024, ' ')
 const malformedBytes = 'these bytes are not HTTP\r\n\r\n'
 
-/** Injects a fault instead of an answer, then closes the connection. */
+/** Injects a fault, then closes the connection. */
 export async function injectFault(fault: Fault, scene: FaultScene): Promise<void> {
   const { connection, ended } = scene
   switch (fault) {
@@ -73,7 +73,7 @@ async function pour({ response, ended }: FaultScene): Promise<void> {
   }
 }
 
-/** Resolves when the bytes are written or cannot be, or when `ended` aborts: pipelined responses can delay a write. */
+/** Resolves when the write succeeds or fails, or `ended` aborts. An earlier pipelined response can delay the write. */
 function written(write: (done: () => void) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (ended.aborted) resolve()

@@ -2,7 +2,7 @@ import { shortText } from '../../model/index.ts'
 import { delayInWords, parseDelay } from './delay.ts'
 import { faults, isFault, readAnswerName, statusRange, type GivenAnswer } from './fault.ts'
 
-/** The delay and the answer that the path of a request asks for; undefined if it asks for none. */
+/** The delay and the answer that a request's path asks for. */
 export interface PathDirectives {
   readonly delayMs: number | undefined
   readonly answer: GivenAnswer | undefined
@@ -24,7 +24,7 @@ const accepted: Readonly<Record<Directive, string>> = {
   fault: `one of ${faults.join(', ')}, as in /fault/reset`,
 }
 
-/** Reads the beginning of a path: `/status/503`, `/delay/6s` or `/fault/reset`, or a delay and one of the others. */
+/** Reads the beginning of a path, such as `/status/503`, `/fault/reset`, `/delay/6s` or `/delay/6s/status/503`. */
 export function readPathDirectives(target: string): PathDirectives {
   if (!/^\/(?:status|delay|fault)(?:[/?]|$)/.test(target)) return none
   const [path = ''] = target.split('?', 1)

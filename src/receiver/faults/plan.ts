@@ -36,9 +36,6 @@ export function planText({ type, endpoint, steps }: AnswerPlan): string {
   return `${selectors.join('')}${answers.join(',')}`
 }
 
-/** Maximum of {@link PlanStep.times}. */
-export const timesMax = 1_000_000
-
 /** The facts about a webhook that select its plan. */
 export interface PlannedWebhook {
   readonly type: EventType

@@ -7,13 +7,9 @@ import {
   type EventType,
 } from '../../model/index.ts'
 import { answersInWords, isAnswer, readAnswerName } from './fault.ts'
-import {
-  timesMax,
-  type AnswerPlan,
-  type PlanInput,
-  type PlansInput,
-  type PlanStep,
-} from './plan.ts'
+import type { AnswerPlan, PlanInput, PlansInput, PlanStep } from './plan.ts'
+
+const timesMax = 1_000_000
 
 /** Reads plans in any form. Throws a SettingError `respond`, with the mistake and the accepted forms. */
 export function readPlans(input: PlansInput, endpointCount: number): readonly AnswerPlan[] {

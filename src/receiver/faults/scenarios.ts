@@ -21,9 +21,9 @@ export interface Scenario {
   /** The required outcome of every webhook. */
   readonly expected: {
     readonly state: DeliveryState
-    /** The number of requests over all endpoints: minimum and maximum. */
+    /** Minimum and maximum requests for each webhook, over all endpoints. */
     readonly requests: readonly [min: number, max: number]
-    /** The error of the first failed request. */
+    /** The error of every failed request. */
     readonly error: string
     /** The required outcome, as a text for people. */
     readonly text: string
