@@ -15,7 +15,7 @@ import {
 
 /** The parts of a receiver, and whether the action was requested from this machine. */
 export interface ActionContext extends Inspected {
-  /** False for a different machine, and for a page that was opened under a host name that is not loopback. */
+  /** True for a direct request from this machine with a loopback Host and no foreign Origin. */
   readonly isLocal: boolean
 }
 
@@ -84,7 +84,7 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
-/** How many newly received requests to search for the one that was just sent. */
+/** To find a sent request, at most this many newly received requests are searched. */
 const receivedMeanwhileMax = 1_000
 
 async function sendTo(

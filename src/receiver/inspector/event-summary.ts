@@ -31,7 +31,7 @@ export const summariesMax = 1_000
 /** Facts about an event that depend on earlier events. */
 interface Noted {
   readonly repeatOf: number | null
-  /** A summary that depends on earlier events; undefined for other events, whose summaries are made on demand. */
+  /** The summary, if it depends on earlier events. Other summaries are made on demand. */
   readonly parts: readonly SummaryPart[] | undefined
 }
 
@@ -39,7 +39,7 @@ interface Noted {
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  /** Facts about visited events that the log keeps, by their numbers. Most events have none. */
+  /** Facts about kept events, by number. Most events have no entry. */
   readonly #noted = new Map<number, Noted>()
   #newestSeq = 0
 

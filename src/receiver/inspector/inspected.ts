@@ -13,7 +13,7 @@ export interface Inspected {
   readonly waits: Waits
   readonly secret: string | undefined
   readonly clock: Clock
-  /** The URL of each endpoint. */
+  /** The URLs of the endpoints. For a capture, the URL of `resendTo`, if it is given. */
   readonly urls: () => Promise<readonly string[]>
   /** Sessions of browsers on other machines; undefined if only this machine can reach the receiver. */
   readonly sessions: PageSessions | undefined

@@ -129,7 +129,7 @@ function parsed(match: string | undefined): Match | undefined {
   return match === undefined ? undefined : parseMatch(match)
 }
 
-/** Checks the media type of an action. Forms on other sites cannot send it, and scripts only if CORS permits. */
+/** Checks the media type. A form on another site cannot send `wanted`, and a script needs permission through CORS. */
 function checkMediaType({ headers }: IncomingMessage, wanted: string): void {
   if (headers['content-type']?.split(';')[0]?.trim() === wanted) return
   throw new SettingError('content-type', `Cannot read the body: its Content-Type must be ${wanted}`)

@@ -27,7 +27,7 @@ const charactersMax = 200
 /** Fields that are not compared, because they differ in every webhook. */
 const ownFields: ReadonlySet<string> = new Set(['messageId', 'timestamp'])
 
-/** Compares a payload with the previous one of the same type, name and user; for a group, of the same group. */
+/** Compares a payload with the previous one of the same type, name and user (or group, in a group call). */
 export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChanges {
   const subject = event.kind === 'webhook' ? subjectOf(event) : undefined
   const previous = log.events.findLast(
@@ -38,7 +38,7 @@ export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChan
     : compareEvents(event, previous)
 }
 
-/** Compares the payloads of two events. */
+/** Lists the changes from the payload of `other` to that of `event`. */
 export function compareEvents(event: ReceivedEvent, other: ReceivedEvent): PayloadChanges {
   const all = [...changesIn([], other.body ?? undefined, event.body ?? undefined)]
   const changes = all.slice(0, changesMax)

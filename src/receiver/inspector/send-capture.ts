@@ -13,8 +13,8 @@ import { EventSummaries } from './event-summary.ts'
 const eventsMax = 10_000
 
 /**
- * Reads a capture from the body of a request. Answers with NDJSON: a line with the summary and the record of each
- * request, numbered from 1, and a last line with the counts. The receiver keeps none of these requests.
+ * Reads a capture from `request`, and answers with NDJSON. Each captured request gets a number, counting from 1, and a
+ * line with its summary and record. The last line has the counts. The receiver keeps no captured request.
  */
 export async function sendCapture(
   request: IncomingMessage,

@@ -34,7 +34,7 @@ export interface Resent extends SentAnswer {
 /** Headers that depend on the bytes of the body. They are not sent with an edited request. */
 const bodyHeaders = new Set(['x-signature', 'content-encoding'])
 
-/** Reads changes: path or url, headers and body, all text. Throws a SettingError `edit` for anything else. */
+/** Reads a path or URL, headers and a body. Throws a SettingError `edit` for anything else. */
 export function readEdit(value: unknown): Edit {
   if (value === undefined) return {}
   if (!isJsonObject(value)) throw unreadableEdit()
@@ -123,7 +123,7 @@ function isTextOrNone(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }
 
-/** Accepts a path, or the URL of a different server, or neither. */
+/** Accepts a path or the URL of a different server. Both may be missing, but not given together. */
 function isTarget(target: {
   readonly path?: unknown
   readonly url?: unknown

@@ -15,7 +15,7 @@ const crowdedFrameMs = 100
 const crowdedMin = 20
 /** A message is sent at once when this many requests wait, because a receiver keeps only 1,000 by default. */
 const waitingMax = 900
-/** Maximum summaries in a message for a sampling client: more than most screens show. */
+/** Maximum summaries in a message if `isSampled`: more than most screens show. */
 const sampleMax = 30
 
 const reconnectMs = 1_000
@@ -69,7 +69,7 @@ export async function streamSummaries(
     const last = batch.at(-1)?.seq ?? 0
     if (first > after + 1) await write('missed', { from: after + 1, to: first - 1 }, first - 1)
     const wanted = match === undefined ? batch : batch.filter((event) => match.test(event))
-    // Send a message even if no event matches, so that a client that reconnects continues after these events.
+    // Send a message even if no event matches: its id tells a reconnecting client where to continue.
     if (last > 0) await write('webhooks', arrivalsOf(wanted, { summaries, isSampled }), last)
     after = Math.max(after, last)
     frameMs = frameAfter(batch.length)
@@ -86,7 +86,7 @@ function arrivalsOf(
   return crowd.length > 0 ? { crowd, ...message } : message
 }
 
-/** Requests with consecutive numbers: the first number, the last, and whether all failed or none did. */
+/** Requests with consecutive numbers and the same value of `failed`. */
 type Run = readonly [from: number, to: number, failed: boolean]
 
 function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
@@ -100,7 +100,7 @@ function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
   return runs
 }
 
-/** Returns how long to collect the next batch; 0 after a full batch, because the log may drop events. */
+/** Returns how long to collect the next batch. After a full batch, returns 0: the log may drop waiting events. */
 function frameAfter(count: number): number {
   if (count >= summariesMax) return 0
   return count >= crowdedMin ? crowdedFrameMs : quietFrameMs

@@ -5,9 +5,9 @@ import { objectOf, textOf, valueText } from './value-text.ts'
 
 /** Maximum traits that a summary shows. Others are only counted. */
 const shownTraitsMax = 4
-/** Maximum characters of an id or trait to compare: more than are shown, so that later differences count, too. */
+/** Maximum characters of an id or trait to compare. A summary shows fewer. */
 const comparedCharactersMax = 128
-/** Values of `computation_class` that make a trait a membership. A trait of any other class may have any value. */
+/** A trait is a membership only if `computation_class` has one of these values. */
 const audienceClasses: readonly unknown[] = ['audience', 'journey_step']
 
 /**
@@ -74,7 +74,7 @@ function knownAsPhrase(subject: string | undefined, memory: SummaryMemory): Phra
 }
 
 interface Membership {
-  /** The name of the audience and of its trait. */
+  /** The name of the audience. Its trait has the same name. */
   readonly key: string
   readonly isMember: boolean
 }
@@ -103,7 +103,7 @@ function membershipPhrase(
     : [part('muted', isKnown ? 'not in ' : 'left '), part('old', name)]
 }
 
-/** Formats a subject's traits: first those that changed in this run, then new ones, then unchanged ones. */
+/** Formats a subject's traits: first changed ones, then new ones, then unchanged ones. */
 function traitPhrases(
   subject: string | undefined,
   traits: JsonObject,

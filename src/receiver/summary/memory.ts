@@ -21,9 +21,9 @@ export class SummaryMemory {
   readonly #subjectsMax: number
   /** The traits of each user and group, the least recently seen first. */
   readonly #subjects = new Map<string, Map<string, string>>()
-  /** The new name of each user by the previous name, the least recently set first. */
+  /** New names of users, by previous name. The oldest alias comes first. */
   readonly #aliases = new Map<string, string>()
-  /** The number of the first request with each messageId, the least recently repeated first. */
+  /** The number of the first request, by messageId. Recently repeated ids come last. */
   readonly #firsts = new Map<string, number>()
 
   /** @param subjectsMax - maximum of users and groups, of aliases, and of messageIds; the least recent are forgotten */
@@ -35,7 +35,7 @@ export class SummaryMemory {
     return this.#subjects.size
   }
 
-  /** Returns the number of the first request with this messageId; undefined if it is this one or the id is too long. */
+  /** Returns the number of the first earlier request with this messageId, if any. Ignores ids that are too long. */
   repeatOf({ seq, body }: Pick<ReceivedEvent, 'seq' | 'body'>): number | undefined {
     const messageId = body?.['messageId']
     if (typeof messageId !== 'string') return undefined
@@ -74,7 +74,7 @@ export class SummaryMemory {
     remember(this.#aliases, [previous, known], this.#subjectsMax)
   }
 
-  /** Stores the traits of a user or group, and returns them with the previous values, even under an earlier name. */
+  /** Stores traits, and returns them with their previous values. `subject` may be an earlier name of a user. */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
     const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {

@@ -47,7 +47,7 @@ export function id(text: string | undefined): SummaryPart {
   return text === undefined ? part('muted', '(unknown)') : part('id', text)
 }
 
-/** Formats `key=value`. Quotes a text that contains white space, quotes or `=`, but no object or list. */
+/** Formats `key=value`. Quotes empty text, and text with white space, quotes or `=`. Never quotes objects and lists. */
 export function pair(key: string, value: string): Phrase {
   return [part('key', quoted(key)), part('muted', '='), part('value', quoted(value))]
 }

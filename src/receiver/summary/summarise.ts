@@ -18,7 +18,7 @@ export const typesOfMemory: ReadonlySet<EventType> = new Set([
   'delete',
 ])
 
-/** A body to summarise: a received webhook, or any body with its type. */
+/** A body and its type, such as a received webhook. */
 export interface Summarisable {
   readonly type: EventType
   /** The parsed body. Its fields may have any type. */
@@ -26,10 +26,10 @@ export interface Summarisable {
 }
 
 /**
- * Summarises a webhook in one line, each type in its own form. The line leaves out the type and the user, because
- * callers show them beside it. Only alias, group and delete include the user.
+ * Summarises a webhook in one line. Callers show the type and the user beside the line. Only the lines of alias, group
+ * and delete repeat the user.
  *
- * Never throws. Texts from the body are made plain, and shortened to 60 characters.
+ * Never throws. Removes control characters from texts of the body, and shortens them to 60 characters.
  *
  * @param memory - the memory of earlier summaries, to which this webhook is added
  */
