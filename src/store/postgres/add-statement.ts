@@ -8,7 +8,7 @@ import { GivenRows } from './given-rows.ts'
 import type { LeaseTerm } from './leases.ts'
 import { holdGate } from './dialect.ts'
 
-/** An event, `fresh` or `suppressed`, or a delivery: `leased`, or `refused` because of its destination's full backlog. */
+/** An event or a delivery. A delivery is `refused` if its destination's backlog is full. */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
   /** The position among the batch's events or deliveries, from 1. */
