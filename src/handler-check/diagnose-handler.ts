@@ -33,7 +33,9 @@ export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly Hand
 
 const crashesIfCutOff: Rule = (evidence) => {
   const isUnanswered = ({ reaction }: CaseVerdict): boolean =>
-    (reaction === 'closed' || reaction === 'timeout') && !evidence.had('wrong-secret', reaction)
+    (reaction === 'closed' && !evidence.had('wrong-secret', 'closed')) ||
+    // A handler that has crashed closes the connection. Silence only shows a crash if it answered before.
+    (reaction === 'timeout' && evidence.isRight('wrong-secret'))
   return evidence.explain(evidence.wrongOf(['cut-off']).filter(isUnanswered), crashedIfCutOff)
 }
 

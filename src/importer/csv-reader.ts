@@ -108,7 +108,7 @@ export class CsvReader {
     const line = this.#recordLine
     if (layout === undefined) {
       if (loneReturn.test(bytes.toString('latin1'))) {
-        throw unusableHeader('its lines end without line feeds, as in an old format of Excel')
+        throw unusableHeader('its header contains a carriage return without a line feed after it')
       }
       if (isCut) throw unusableHeader(`its header has more than ${limits.callBytesMax} bytes`)
       this.#readHeader(bytes, rows)

@@ -210,6 +210,12 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
+test.runIf(process.platform === 'linux')('init ends in a folder that takes no files', async () => {
+  const { code, stderr } = await runBinary(['init', '--config', '/proc/x/evroute.config.json'])
+  expect(stderr).toContain('Cannot write /proc/x/evroute.secrets/.gitignore: ')
+  expect(code).toBe(7)
+})
+
 test('Ctrl-C ends every command that waits for an answer', async () => {
   const { folder } = await prepare()
   const ends = asking.map(async (argv) => {

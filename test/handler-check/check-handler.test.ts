@@ -9,7 +9,7 @@ import { canRun, runHandler } from '../receiver/diagnosis/handlers.ts'
 import { startReceiver } from '../../src/testing/index.ts'
 import { TestProcess } from '../support/binary.ts'
 import { makeCertificate } from '../support/certificates.ts'
-import { unreachableUrl } from '../support/endpoint.ts'
+import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
 import { correct, secret, startHandler } from './handlers.ts'
 import { wrongHandlers } from './wrong-handlers.ts'
 
@@ -188,6 +188,12 @@ describe('a handler that crashes if a connection closes in the middle of a body'
     ])
     expect((await handler.ended).stderr).toContain('aborted')
   })
+})
+
+test('a handler that never answers wrong signatures is not taken for one that crashed', async () => {
+  const { url } = await TestEndpoint.start('hang')
+  const { findings } = await checkHandler({ url, secret, only: ['cut-off'], timeoutMs: 100 })
+  expect(findings).toMatchObject([{ code: 'hangs', cases: ['cut-off'] }])
 })
 
 test.each([

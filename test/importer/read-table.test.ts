@@ -260,8 +260,13 @@ describe('a list that cannot be read', () => {
     ],
     ['a header that is cut off', 'user', 'it ends within its header'],
     ['no line breaks', 'user_id,emailu1,a', 'it ends within its header'],
-    ['lines without line feeds', 'id,email\ru1,a\ru2,b\r', 'its lines end without line feeds'],
-    ['long lines without line feeds', `"id"\r${'"u1"\r'.repeat(9_999)}`, 'end without line feeds'],
+    ['lines without line feeds', 'id,email\ru1,a\ru2,b\r', 'a carriage return without'],
+    ['two carriage returns', 'id,email\r\r\nu1,a\r\r\n', 'a carriage return without a line feed'],
+    [
+      'long lines without line feeds',
+      `"id"\r${'"u1"\r'.repeat(9_999)}`,
+      'a carriage return without',
+    ],
     ['a header that is too long', `id,${longName}\nu1,a\n`, 'its header has more than 32768 bytes'],
   ])('is refused with the reason: %s', async (_, content, why) => {
     const error = await tableOf(content).catch((thrown: unknown) => thrown)

@@ -107,7 +107,7 @@ function thereAlready(path: string): EvrouteError {
 
 async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true })
+    await makeFolder(dirname(path))
     // Remove first: overwriting would keep the old permissions, or follow a link.
     if (force) await rm(path, { force: true })
     await writeFile(path, text, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 })
@@ -115,6 +115,14 @@ async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Prom
     if (systemCode(error) === 'EEXIST') throw thereAlready(path)
     throw cannotWrite(`Cannot write ${path}`, 'Check that its folder is writable.', error)
   }
+}
+
+/** Makes a folder and those above it. In /proc, the `recursive` of mkdir would never end. */
+async function makeFolder(path: string): Promise<void> {
+  if (await isThere(path)) return
+  const above = dirname(path)
+  if (above !== path) await makeFolder(above)
+  await mkdir(path)
 }
 
 const secretsFolderName = 'evroute.secrets'
