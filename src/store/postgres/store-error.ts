@@ -80,8 +80,12 @@ const said: readonly (readonly [message: RegExp, hint: string])[] = [
   ],
 ]
 
-/** Messages of `pg` without a code, about a connection that was lost or could not be made. */
-const connectionGone = /connection (?:terminated|error|ended)|query read timeout|timeout expired/i
+/**
+ * Messages of `pg` without a code, about a connection that was lost or could not be made. The last one also means that
+ * the server could not start a process for the connection.
+ */
+const connectionGone =
+  /connection (?:terminated|error|ended)|query read timeout|timeout expired|error establishing an SSL connection/i
 
 /**
  * SQLSTATEs after which the same transaction can be retried. The last one means that a table has changed since the

@@ -58,6 +58,7 @@ describe('an error of PostgreSQL', () => {
     'timeout exceeded when trying to connect',
     'Query read timeout',
     'Client has encountered a connection error and is not queryable',
+    'There was an error establishing an SSL connection',
   ])('without a code, "%s", is temporary', (message) => {
     expect(storeError('db', new Error(message))).toMatchObject({ isTemporary: true })
   })
