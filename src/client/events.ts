@@ -19,16 +19,16 @@ export type ClientEventName = keyof ClientEventMap
 /** Called when an event happens. */
 export type ClientListener<Name extends ClientEventName> = (
   ...details: ClientEventMap[Name]
-) => void
+) => unknown
 
-type AnyListener = (...details: unknown[]) => void
+type AnyListener = (...details: unknown[]) => unknown
 
-/** Calls listeners. A listener that throws affects neither the others nor the caller. */
+/** Calls listeners. A listener that throws or rejects affects neither the others nor the caller. */
 export class ClientEvents {
   readonly #emitter = new EventEmitter()
   readonly #log: Log
 
-  /** @param log - gets a warning for each listener that throws */
+  /** @param log - gets a warning for each listener that throws or rejects */
   constructor(log: Log) {
     this.#log = log
   }
@@ -51,11 +51,15 @@ export class ClientEvents {
   emit<Name extends ClientEventName>(name: Name, ...details: ClientEventMap[Name]): void {
     if (!this.has(name)) return
     for (const listener of this.#emitter.listeners(name) as AnyListener[]) {
-      try {
-        listener(...details)
-      } catch (error) {
-        this.#log.warn('a listener threw', { event: name, error: messageOf(error) })
-      }
+      void this.#call(listener, name, details)
+    }
+  }
+
+  async #call(listener: AnyListener, name: ClientEventName, details: unknown[]): Promise<void> {
+    try {
+      await listener(...details)
+    } catch (error) {
+      this.#log.warn('a listener failed', { event: name, error: messageOf(error) })
     }
   }
 }

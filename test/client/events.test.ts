@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ClientEvents } from '../../src/client/events.ts'
 import { lineLog, silentLog } from '../../src/runtime/index.ts'
@@ -17,15 +18,23 @@ test('ClientEvents calls listeners in order until they are removed', () => {
   expect(emitted).toEqual(['first', 'm-1', 'm-1'])
 })
 
-test('ClientEvents logs an error of a listener and continues', () => {
+test('ClientEvents logs an error of a listener and continues', async () => {
   const lines: string[] = []
   const events = new ClientEvents(lineLog((line) => lines.push(line)))
   const emitted: string[] = []
   events.on('delivered', () => {
     throw new Error('out of order')
   })
+  events.on('delivered', async () => {
+    await Promise.resolve()
+    throw new Error('too late')
+  })
   events.on('delivered', ({ messageId }) => emitted.push(messageId))
   events.emit('delivered', delivered)
   expect(emitted).toEqual(['m-1'])
-  expect(lines).toEqual(['warn a listener threw event=delivered error="out of order"\n'])
+  await setImmediate()
+  expect(lines).toEqual([
+    'warn a listener failed event=delivered error="out of order"\n',
+    'warn a listener failed event=delivered error="too late"\n',
+  ])
 })
