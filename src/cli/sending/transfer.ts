@@ -43,7 +43,7 @@ export interface TransferOptions {
   readonly ratePerSecond?: number | undefined
   /** The call if the command sends only one; undefined if it sends a file. */
   readonly single?: JsonObject | undefined
-  /** The command line to suggest for continuing an interrupted transfer. */
+  /** The command line to suggest for continuing an interrupted transfer, and what it does again. */
   readonly again?: string | undefined
 }
 

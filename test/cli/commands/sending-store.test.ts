@@ -86,6 +86,15 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(5)
   })
 
+  test('warns that an interrupted send would add calls again', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const interrupted = start(['send', '-f', file, '--to', endpoint.url, '--store', store])
+    await endpoint.received(3)
+    interrupted.stop('SIGTERM')
+    const { stderr } = await interrupted.ended
+    expect(stderr).toMatch(/\nNext: evroute send .*\nThis sends calls without a messageId again\n$/)
+  })
+
   test('delivers stored webhooks of its own destination only', async () => {
     const [endpoint, other] = await Promise.all([TestEndpoint.start(), TestEndpoint.start('hang')])
     const interrupted = start(replayTo(other.url))
