@@ -85,7 +85,7 @@ export class Sender {
     switch (outcome.kind) {
       case 'accepted':
         if (outcome.isWebPage === true) this.#warnOfWebPage()
-        this.#settle(calls, outcome.rejected, attempts)
+        this.#settle(calls, outcome.rejected ?? [], attempts)
         return
       case 'refused':
         this.#fail(calls, { code: outcome.code, message: outcome.message, attempts })
@@ -136,7 +136,9 @@ export class Sender {
     const bytes = this.#envelopeBytes + bytesOf(calls)
     runtime.log.debug('sending a batch', { calls: calls.length, bytes })
     try {
-      return await this.#exchanges.send({ body, callCount: calls.length })
+      const outcome = await this.#exchanges.send({ body, callCount: calls.length })
+      if (outcome === undefined || isOutcome(outcome)) return outcome
+      throw new TypeError('The transport did not return an outcome')
     } catch (error) {
       return { kind: 'refused', code: 'internal', message: messageOf(error) }
     }
@@ -175,6 +177,11 @@ function positionOf(
   if (calls[index] !== undefined) return index
   const position = calls.findIndex((call) => call.messageId === messageId)
   return position === -1 ? undefined : position
+}
+
+/** A transport that is written in JavaScript can return anything. */
+function isOutcome(value: Partial<TransportOutcome> | null): boolean {
+  return ['accepted', 'retry', 'too_large', 'refused'].includes(value?.kind ?? '')
 }
 
 function exhausted(reason: string): FinalOutcome {

@@ -21,7 +21,7 @@ export type TransportOutcome =
   /** The batch was accepted, except for the listed calls. If the answer is a web page, the URL may be wrong. */
   | {
       readonly kind: 'accepted'
-      readonly rejected: readonly RejectedCall[]
+      readonly rejected?: readonly RejectedCall[] | undefined
       readonly isWebPage?: boolean
     }
   /** The failure may be temporary. `afterMs` is the minimum wait before a retry, if known. */

@@ -172,6 +172,25 @@ describe('Sender', () => {
     ])
   })
 
+  test.each([{}, null, { kind: 'done' }])(
+    'treats %j, which is no outcome, as an internal failure',
+    async (answer) => {
+      const { sender, failed } = senderOver(
+        new ScriptedTransport(() => answer as unknown as TransportOutcome),
+      )
+      sender.send(batchOf('a'))
+      await sender.idle()
+      expect(failed).toMatchObject([{ messageId: 'a', code: 'internal' }])
+    },
+  )
+
+  test('accepts a batch without a list of rejected calls', async () => {
+    const { sender, delivered } = senderOver(new ScriptedTransport(() => ({ kind: 'accepted' })))
+    sender.send(batchOf('a'))
+    await sender.idle()
+    expect(delivered).toEqual(['a'])
+  })
+
   test('treats an exception of the transport as an internal failure', async () => {
     const thrower: Transport = {
       send: () => {
