@@ -26,7 +26,7 @@ import {
 import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
 import { superseded, type Superseded, type Sync } from './syncs.ts'
 
-/** The audience to sync. If `taken`, no sync began, because this different audience has the key. */
+/** The audience with the key of a sync. If `taken`, it is a different audience, so no sync began. */
 export interface BegunAudience {
   readonly kind: 'begun' | 'taken'
   readonly row: AudienceRow
@@ -51,10 +51,7 @@ const userKey = raw('given.user_key')
 const memberKey = raw('given.member_key')
 const userId = raw('given.user_id')
 
-/**
- * Scripts that change members and add the calls for those changes. They look members up one by one, because
- * PostgreSQL's planner does not know how many members an audience has.
- */
+/** Scripts that change members and add the calls about the changes. */
 export class AudienceChanges {
   readonly #dialect: Dialect
   readonly #addEvents: (batch: AddRequest) => Script<void>
@@ -80,11 +77,11 @@ export class AudienceChanges {
       if (row !== undefined) return { kind: 'begun', row }
       const other = yield* findAudience(key)
       if (other !== undefined) return { kind: 'taken', row: other }
-      // Another process removed the audience in between, so try again.
+      // Another process removed the audience between the two statements. Try again.
     }
   }
 
-  /** Syncs part of a list, unless the sync is over or the necessary changes differ from the planned ones. */
+  /** Takes part of a list. Changes nothing if the sync is over, or if the changes would differ from the plan. */
   *take(request: TakeRequest, sync: Sync): Script<TakenPart | PlannedStep | Superseded> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return superseded
@@ -103,7 +100,7 @@ export class AudienceChanges {
     return part
   }
 
-  /** Removes the members of a page that the list did not name, under the same conditions as `take`. */
+  /** Removes those members of a page that the list did not name. Changes nothing in the same cases as `take`. */
   *release(request: ReleaseRequest, sync: Sync): Script<ReleaseResult | PlannedStep> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return superseded
@@ -147,8 +144,8 @@ export class AudienceChanges {
   }
 
   /**
-   * Locks the audience of a sync until the transaction ends; undefined if the sync is over. Use `Dialect.gate` only
-   * afterwards, so that a sync that waits for this lock does not delay a regulation.
+   * Locks the audience of a sync until the transaction ends; undefined if the sync is over. Wait for this lock before
+   * you use `Dialect.gate`, because the gate delays regulations.
    */
   #hold(sync: Sync): Script<AudienceRow | undefined> {
     return firstRow<AudienceRow>(sql`SELECT ${audienceColumns} FROM evroute_audiences
@@ -167,6 +164,7 @@ export class AudienceChanges {
     }))
     const ofLine = sql`FROM evroute_members WHERE audience_id = ${audience.id}
       AND user_key = ${key(userKey)} AND member_key = ${key(memberKey)}`
+    // Look up each member separately: PostgreSQL's planner does not know how many members an audience has.
     const rows = yield* rowsOf<KnownRow>(sql`
       WITH ${gate}
       SELECT (SELECT number ${ofLine}) AS number, (SELECT value ${ofLine}) AS value,
@@ -220,10 +218,7 @@ export class AudienceChanges {
     yield* countLeft(audience.id, keys.length)
   }
 
-  /**
-   * Finds the users who leave the audience, each with the last of their identities in `gone`. A user who has other
-   * identities in the audience stays.
-   */
+  /** Finds the users whose identities in the audience are all in `gone`. Returns the last identity of each. */
   *#usersThatLeave(
     audience: AudienceRow,
     gone: readonly MemberIdentity[],
@@ -240,7 +235,7 @@ export class AudienceChanges {
       user_id: toStoredOrNull(last.userId),
       identifiers,
     }))
-    // Limit the count, because a user may have any number of identities.
+    // Stop counting a user's identities early: there may be any number of them.
     const found = yield* rowsOf<UserRow>(sql`
       WITH ${gate}
       SELECT ${isSuppressed(sql`CAST(${audience.source_id} AS text)`, userId)} AS is_suppressed,

@@ -9,7 +9,7 @@ import type {
 import { firstRow, raw, rowsOf, sql, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 
-/** A row of `audiences`. */
+/** A row of `audiences`. Texts are in their stored form. */
 export interface AudienceRow {
   readonly id: number
   readonly key: string
@@ -66,7 +66,7 @@ export class AudienceRows implements AudienceReader {
   }
 }
 
-/** Finds the audience with a key; undefined if there is none. */
+/** Finds an audience, without locking its row. */
 export function findAudience(key: string): Script<AudienceRow | undefined> {
   return firstRow<AudienceRow>(
     sql`SELECT ${audienceColumns} FROM evroute_audiences WHERE key = ${toStored(key)}`,
@@ -92,7 +92,7 @@ export function memberPage(
     ORDER BY user_key, member_key LIMIT ${rowsMax}`)
 }
 
-/** Makes an audience from its row. */
+/** Converts a row, and unescapes its texts. */
 export function audienceOf(row: AudienceRow): Audience {
   return {
     key: fromStored(row.key),
@@ -106,7 +106,7 @@ export function audienceOf(row: AudienceRow): Audience {
   }
 }
 
-/** Makes the identity of a member from its row. */
+/** Converts the identifiers in a row, and unescapes them. */
 export function identityOf({
   user_id: userId,
   anonymous_id: anonymousId,
@@ -119,7 +119,7 @@ export function identityOf({
   }
 }
 
-/** The key of a member's user, and the key of the member itself. */
+/** Results of {@link Dialect.keyOf}. */
 export interface MemberKeys {
   readonly user_key: string
   readonly member_key: string

@@ -26,9 +26,10 @@ export interface AudienceEngine {
 }
 
 /**
- * Keeps audiences in the same database as deliveries. The database has the number of each audience's current
- * sync: a sync is over once any process begins a newer one. Only the process that began a sync knows which
- * members its list has named.
+ * Keeps audiences in the same database as deliveries.
+ *
+ * The database has the number of each audience's current sync. A sync is over once any process begins a newer sync of
+ * the same audience. Only the process that began a sync knows which members the list has named.
  */
 export class StoredAudiences extends AudienceRows implements AudienceStore {
   readonly #database: SqlDatabase
@@ -97,7 +98,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     step: (sync: Sync) => Promise<Result>,
   ): Promise<Result | Superseded> {
     const sync = this.#syncs.get(request.key)
-    // An empty read, because it rejects if the store is closed.
+    // This read runs no query. It rejects if the store is closed.
     if (sync?.number !== request.sync) return this.#database.read(() => scriptOf(() => superseded))
     const result = await sync.inTurn(() => step(sync))
     if (result.kind === 'superseded') this.#forget(sync)

@@ -1,8 +1,8 @@
 const numbersPerChunk = 32_768
 
 /**
- * The members that a sync's list has named so far: one bit for each member number. Kept in memory, because
- * a database would have to write for every line, and a sync ends with its process anyway.
+ * The members that a sync's list has named so far: one bit for each member number. A database would need a write for
+ * every line. Memory is enough, because a sync ends with its process.
  */
 export class ListedMembers {
   readonly #chunks = new Map<number, Uint8Array>()
@@ -30,7 +30,7 @@ function bitOf(number: number): number {
 
 /** The result of a step whose sync is already over. */
 export const superseded = Object.freeze({ kind: 'superseded' as const })
-/** The type of {@link superseded}. */
+/** Says that a step changed nothing, because its sync is over. */
 export type Superseded = typeof superseded
 
 /** A sync in progress, with the key and the id of its audience. */
