@@ -4,7 +4,7 @@ import { toStored } from './stored-text.ts'
 /** The stored source of a suppression that applies to every source. */
 const everySource = ''
 
-/** The users whose calls are dropped, and the sources; null for all sources. */
+/** Users whose calls are dropped. `sourceIds` is null for all sources. */
 export interface SuppressedUsers {
   readonly userIds: readonly string[]
   readonly sourceIds: readonly string[] | null
@@ -13,8 +13,8 @@ export interface SuppressedUsers {
 const pairColumns = { user_id: 'text', source_id: 'text' } as const
 
 /**
- * Returns the condition that a user's calls from a source, or from a replay of it, are dropped. A statement
- * checks only once whether any user is suppressed.
+ * Returns the condition that a user's calls from a source are dropped. A suppression also applies to replays of its
+ * source. While no user is suppressed, a statement finds that out once, not for each row.
  *
  * @param userId - an expression; qualify a column with its table
  */
@@ -52,7 +52,7 @@ function pairsOf({ userIds, sourceIds }: SuppressedUsers): readonly object[] {
   )
 }
 
-/** Tells whether a source, or the one that it replays (`<source>/<anything>`), is in a list; null stands for all. */
+/** Tells whether a source is in a list. A replay, `<source>/<anything>`, counts as its source; null means all. */
 export function isOfSources(sourceId: string, sourceIds: readonly string[] | null): boolean {
   return sourceIds?.some((id) => sourceId === id || sourceId.startsWith(`${id}/`)) ?? true
 }

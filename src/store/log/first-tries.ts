@@ -11,8 +11,8 @@ export interface EndRequest<End extends LeaseEnd> extends Pick<SettleRequest, 'n
 }
 
 /**
- * Leaves out settlements for which `beginEnd` returns false, because the lease has ended or is already ending. Keeps
- * their first tries, as requests.
+ * Calls `beginEnd` for each settlement. False means that the lease has ended or is already ending. Then only the first
+ * try of the settlement is kept, as a request.
  */
 export function beginEnds<End extends LeaseEnd>(
   batch: EndRequest<End>,

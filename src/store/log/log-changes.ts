@@ -100,7 +100,7 @@ export function* retry(engine: LogEngine, request: ChangeRequest): Script<number
   const waiting: Range = {
     condition: sql`lane = 'retry' AND state = 'pending' AND coalesce(first_attempt_at, 0) <= ${nowMs}`,
   }
-  // Search three ranges instead of all deliveries, because they leave out delivered ones, which are the most.
+  // Most deliveries are `delivered`. Search three ranges without them.
   const ranges = [ended('failed'), ended('expired'), waiting]
   const lock = engine.dialect.forUpdate
   const rows = yield* find(engine, { ...request, ranges, lock })

@@ -23,7 +23,7 @@ export function bodyStartFrom(messages: string, ofMessage: string): string {
   return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
 }
 
-/** The progress columns of a delivery. */
+/** The columns of {@link DeliveryProgress}. `holds` is JSON. */
 export interface ProgressRow {
   readonly attempts: number
   readonly window_attempts: number
@@ -145,10 +145,7 @@ export function* storyOf(
   }
 }
 
-/**
- * The beginning of a body, up to the name. The body may be cut off inside a string; only a complete string
- * is a name.
- */
+/** Matches a body up to the event's name. The closing quote shows that the name is not cut off. */
 const upToName =
   /^\{"version":1,"type":"(?:track|page|screen)"(?:,"(?:userId|anonymousId)":(?:null|"(?:[^"\\]|\\.)*"))*,"(?:event|name)":("(?:[^"\\]|\\.)*")/
 

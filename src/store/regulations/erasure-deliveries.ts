@@ -17,8 +17,9 @@ const hasGivenKey = raw('delivery.destination_id = given.destination_id AND deli
 
 /**
  * Returns the next deliveries after `key` with ids up to `lastId`, all of one destination; none at the end.
- * Goes through all deliveries instead of the index of users, because a regulation may name 5,000 users, and
- * that index lacks ids that an alias replaced.
+ *
+ * An erasure checks all deliveries this way. It cannot use the index of users: the index does not contain the
+ * previousIds of aliases, and a regulation may name 5,000 users.
  */
 export function* deliveriesAfter(
   key: DeliveryRowKey,
@@ -85,7 +86,7 @@ export function* eraseDeliveries(
   if (failed.length > 0) yield* engine.countChanges(failed, 'failed')
 }
 
-/** Deletes messageIds that are kept for deduplication. Locks them in the same order as an add. */
+/** Deletes messageIds that are kept for deduplication. Locks them in the order in which adds lock them. */
 export function* forgetSeen(
   keys: readonly SeenKey[],
   { forUpdate, given, isOneOf }: Dialect,
@@ -101,10 +102,7 @@ export function* forgetSeen(
   yield* run(sql`DELETE FROM evroute_seen WHERE ${named}`)
 }
 
-/**
- * Makes one empty body for the deliveries to share, and returns its id. Deletes their own bodies only if no
- * other delivery of the same event needs them.
- */
+/** Adds one empty body for all the deliveries, and returns its id. Deletes old bodies that no other delivery uses. */
 function* emptyText(
   keys: Sql,
   deliveries: number,

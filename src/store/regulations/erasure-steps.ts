@@ -18,11 +18,11 @@ import { SubjectIds } from './subject-ids.ts'
  * The stages of an erasure, in this order.
  *
  * - `deliveries`: checks all deliveries up to the last one
- * - `left`: erases deliveries that were leased, once their leases have ended
- * - `seen`: deletes messageIds that contain userIds, for events without deliveries
+ * - `left`: erases deliveries that were leased before, once their leases have ended
+ * - `seen`: deletes messageIds of events without deliveries, if they contain a userId
  * - `members`: removes users from audiences
  * - `notifications`: erases delivered notifications, until none is pending
- * - `traces`: if notifications are pending, cleans the files early, then continues with `notifications`
+ * - `traces`: cleans the files once while notifications are pending, then returns to `notifications`
  * - `last traces`: cleans the files after all rows are erased
  */
 type Stage =
@@ -56,7 +56,7 @@ const start: Reached = ['', 0]
 
 interface Part {
   readonly rows: number
-  /** Where the erasure continues: in this stage, in the next one, or later at the start of this one. */
+  /** The position to continue at, the next stage, or `waiting`: start this stage again later. */
   readonly next: Reached | Stage | 'waiting'
 }
 
@@ -66,7 +66,7 @@ const stepRowsMax = 1_000
 /** The maximum number of users that a step removes from all audiences. */
 const stepUsersMax = 500
 
-/** Scripts that erase in steps, each in a transaction of its own. */
+/** Erases step by step. Each step is a script for one transaction. */
 export class ErasureSteps {
   readonly #engine: ErasureEngine
   readonly #dialect: Dialect
@@ -117,7 +117,7 @@ export class ErasureSteps {
     }
   }
 
-  /** Checks the deliveries that follow those of the previous step until it finds some to erase. */
+  /** Checks further deliveries, group by group. Stops after the first group with deliveries to erase. */
   *#eraseDeliveries(erasure: Erasure, { nowMs, rowsMax }: StepRequest): Script<Part> {
     const { last_id: lastId } = erasure
     const subjects = yield* this.#subjectsOf(erasure)
@@ -198,7 +198,7 @@ export class ErasureSteps {
     return { rows, next: Boolean(erasure.is_store_erased) ? 'waiting' : 'traces' }
   }
 
-  /** Erases deliveries, but only records leased ones, for later. Returns how many are leased. */
+  /** Erases unleased deliveries, and records leased ones for the stage `left`. Returns how many are leased. */
   *#eraseOrLeave(
     { number }: Erasure,
     keys: readonly DeliveryRowKey[],

@@ -10,7 +10,7 @@ export interface DeliveryRowKey {
   readonly id: number
 }
 
-/** The columns of a {@link DeliveryRowKey}. */
+/** The columns of {@link DeliveryRowKey} in the table `given`. */
 export const rowKeyColumns = { destination_id: 'text', id: 'bigint' } as const
 
 /** The columns of a delivery that an erasure checks. */
@@ -25,11 +25,11 @@ export interface ErasableRow extends DeliveryRowKey {
 
 /** A delivery that is locked until the end of the transaction. */
 export interface HeldRow extends ErasableRow {
-  /** Truthy while a process has the lease: a request in flight cannot be recalled. */
+  /** Truthy while a process has the lease. Don't erase the delivery then: its request may be in flight. */
   readonly isLeased: unknown
 }
 
-/** The columns of {@link ErasableRow}. */
+/** The columns of {@link ErasableRow}, with `, ` between them. */
 export const erasableColumns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, state'
 
@@ -53,6 +53,6 @@ export interface ErasureEngine extends LogEngine {
   readonly erasedColumns: Sql
   /** Deletes endpoints' answers to the deliveries whose keys are in the table `given`. */
   readonly forgetAnswers: (given: Sql) => Script<void>
-  /** Removes erased data from the files, and records that they are clean for all regulations that wait for this. */
+  /** Removes erased data from the files. Then records this for all regulations that were waiting for it. */
   readonly cleanFiles: () => Promise<'done' | 'waiting' | HeldUpErasure>
 }

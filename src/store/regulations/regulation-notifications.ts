@@ -6,7 +6,7 @@ import type { DeliveryRowKey } from './regulation-engine.ts'
 
 /** The columns of a regulation that describe its notifications. */
 export interface NotificationColumns {
-  /** {@link NotificationStream}s as JSON. They count all notifications as pending until the regulation finishes. */
+  /** {@link NotificationStream}s as JSON. Until the regulation finishes, all notifications count as pending. */
   readonly streams: string
   readonly last_notification_id: number
 }
@@ -29,7 +29,7 @@ interface Unerased {
   readonly keys: readonly DeliveryRowKey[]
   /** The number of ids that were checked. */
   readonly checked: number
-  /** The id after which to search once these are erased; null at the end. */
+  /** The next `afterId`, once `keys` are erased; null at the end. */
   readonly next: number | null
 }
 
@@ -108,13 +108,13 @@ export class RegulationNotifications {
       const of = (state: LoggedState): number =>
         counts.get(keyOf(sourceId, destinationId, state)) ?? 0
       const [pending, failed, expired] = [of('pending'), of('failed'), of('expired')]
-      // Missing notifications were purged. Only delivered ones are purged that early.
+      // Count purged notifications as delivered: by default, failed and expired ones are kept longer.
       const delivered = all - pending - failed - expired
       return { sourceId, destinationId, pending, delivered, failed, expired }
     })
   }
 
-  /** Returns the tables of a FROM clause that finds notifications by id, as `delivery`; all by default. */
+  /** Returns the text after FROM that reads the notifications in a range, as `delivery`; by default all. */
   #from(columns: string, { afterId, lastId }: IdRange = this.#ids): Sql {
     const { deliveriesOfEach, given } = this.#dialect
     const ids = new Set(this.#streams.map(({ destinationId }) => toStored(destinationId)))

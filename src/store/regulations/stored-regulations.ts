@@ -23,8 +23,8 @@ import { RegulationRows, withId } from './regulation-rows.ts'
 /**
  * Keeps regulations in the same database as the deliveries that they add and erase.
  *
- * The database has the progress of each erasure. Any process can continue it, one at a time. The store counts
- * as erased only once its rows are erased and then its files cleaned.
+ * The database has the progress of each erasure, so any process can take the next step. The store counts as erased
+ * after the files are cleaned, even if notifications are pending.
  */
 export class StoredRegulations extends RegulationRows implements RegulationStore {
   readonly #engine: ErasureEngine
@@ -95,8 +95,8 @@ export class StoredRegulations extends RegulationRows implements RegulationStore
 /**
  * Stores a regulation with its suppressions and notifications.
  *
- * The last step blocks adds until the commit. So the deliveries of earlier events have ids up to `last_id`, and every
- * later add sees the suppressed users.
+ * `seal` blocks adds until the commit. Deliveries of earlier events therefore have ids up to `last_id`, and later adds
+ * see the suppressed users.
  */
 function* createRegulation(
   engine: ErasureEngine,
