@@ -13,7 +13,7 @@ export class ListColumns {
   readonly #missing: Set<string>
   #firstRow: readonly string[] | undefined
 
-  /** @param setting - the setting that names the required columns, as messages call it */
+  /** @param setting - the setting that names the required columns, such as `idColumn` */
   constructor(setting: string, names: readonly string[]) {
     this.#setting = setting
     this.#names = names

@@ -5,10 +5,10 @@ type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadRow
 
 /**
- * Reads a list of users, a group of rows at a time, in any format that {@link readTable} reads. Throws
- * `cannot_read_file`, or SettingError for missing columns: for JSON, at the end of the list.
+ * Reads a list of users, a group of rows at a time, in any format that {@link readTable} reads.
  *
  * @param columns - the columns with userIds; if empty, the first of `userId`, `user_id` and `id`
+ * @throws EvrouteError `cannot_read_file`; SettingError if a column is missing: for JSON, only at the end of the list
  */
 export async function* readUserIds(
   input: AsyncIterable<Uint8Array>,

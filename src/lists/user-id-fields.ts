@@ -14,7 +14,7 @@ export class UserIdFields {
 
   /**
    * @param named - the columns with userIds; if empty, the first of `userId`, `user_id` and `id` that a row has
-   * @param others - columns with other ids; if no column is named, a CSV may have one of these instead
+   * @param others - columns with other ids. If `named` is empty, a CSV that has one of these needs no userIds
    */
   constructor(named: readonly string[], others: readonly string[] = []) {
     this.#named = named
@@ -22,7 +22,7 @@ export class UserIdFields {
     this.#columns = new ListColumns('idColumn', named)
   }
 
-  /** Whether the list is CSV, so that all values are strings; false until its header is read. */
+  /** Whether the list is CSV, with only strings as values; false until its header is read. */
   get isCsv(): boolean {
     return this.#isCsv
   }

@@ -11,7 +11,7 @@ export interface MigrationPlaces {
   readonly to: string
 }
 
-/** A migration: its source and target, and how to run it. */
+/** A {@link MoveRequest} with the URLs of both stores. */
 export interface MigrationRequest
   extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'rowsAtOnce'> {}
 

@@ -13,8 +13,8 @@ export interface Dialect {
    */
   readonly given: (rows: readonly object[], columns: Readonly<Record<string, ColumnType>>) => Sql
   /**
-   * Returns the end of a FROM clause, which joins each preceding row with its deliveries, as `delivery`. Makes
-   * PostgreSQL look them up in an index for each row, whatever its planner expects.
+   * Returns the end of a FROM clause. It joins each row before it with the deliveries that meet `condition`, as
+   * `delivery`. PostgreSQL then looks in an index for each row, whatever its planner expects.
    *
    * @param end - the end of the SELECT for each row, with a limit and a lock. SQLite ignores it
    */
@@ -24,11 +24,11 @@ export interface Dialect {
    * while its planner has no statistics for a new table.
    */
   readonly isOneOf: (column: string, select: Sql) => Sql
-  /** Returns the condition that a delivery is about a user, in a form that finds it in the index of users. */
+  /** Returns the condition that a delivery is about a user. It can use the index of users. */
   readonly isOfUser: (userId: string) => Sql
   /** Returns the key of a text that may be too long to index: a digest in PostgreSQL, the text itself in SQLite. */
   readonly keyOf: (text: string) => string
-  /** Converts a result of `keyOf`, as an SQL expression, to the type of a key column. */
+  /** Returns SQL that converts a text from `keyOf` to the type of a key column. */
   readonly key: (expression: Sql) => Sql
   /** A common table expression that delays new regulations until the transaction ends. */
   readonly gate: Sql
@@ -118,7 +118,7 @@ export function raw(text: string): Sql {
   return new Sql([text], [])
 }
 
-/** Joins parts of a statement with a separator. */
+/** Joins parts of a statement; empty if there are none. */
 export function joined(parts: readonly (SqlValue | Sql)[], separator: string): Sql {
   if (parts.length === 0) return raw('')
   return new Sql(['', ...parts.slice(1).map(() => separator), ''], parts)

@@ -15,13 +15,13 @@ export interface Store extends DeliveryStore {
   /** Estimates the rows in each table; undefined in engines where deleted rows take no space. */
   readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
   /**
-   * Gives up a server or a thread that may not answer. Pending and later calls fail, so that closing takes at most two
-   * seconds. Undefined if this thread does all the work.
+   * Stops waiting for a server or a thread that may not answer: pending and later calls fail. Closing then takes at
+   * most two seconds. Undefined if the store uses neither.
    */
   disconnect?(): void
 }
 
-/** The rows in a table, where deleted and changed rows take space until they are cleaned up. */
+/** The estimated rows of a table. */
 export interface TableRows {
   readonly table: string
   readonly liveRows: number
@@ -33,6 +33,6 @@ export interface TableRows {
 export interface StoreLog extends DeliveryLog {
   readonly audiences: AudienceReader
   readonly regulations: RegulationReader
-  /** The archives that regulations wait for; undefined if one process has them all. */
+  /** Stops regulations from waiting for a lost archive; undefined if only one process can use the store. */
   readonly sharedRegulations?: Pick<SharedRegulations, 'release'> | undefined
 }

@@ -7,10 +7,7 @@ interface Gatherer<Message> {
   readonly later: (send: () => void) => void
 }
 
-/**
- * Gathers messages to another thread and sends them together, because passing one costs more than most of the work
- * that it asks for.
- */
+/** Sends messages to another thread in groups. Passing a message usually costs more than handling it. */
 export class Gathering<Message> {
   readonly #gatherer: Gatherer<Message>
   #messages: Message[] = []

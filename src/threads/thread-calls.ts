@@ -17,7 +17,7 @@ export interface Thread
   postMessage(calls: readonly ThreadCall[]): void
 }
 
-/** The objects in a thread whose methods can be called. Each takes at most one argument, and returns a promise. */
+/** The objects in a thread. Each of their methods takes at most one argument, and returns a promise. */
 export interface ThreadParts {
   readonly thread: {
     /** Called last, before the thread is terminated. */
@@ -82,7 +82,7 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     })
   }
 
-  /** Whether the thread has ended, so that every call fails. */
+  /** Whether the thread has ended or was abandoned. Every call then fails. */
   get hasEnded(): boolean {
     return this.#death !== undefined
   }
@@ -107,7 +107,7 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     this.#calls.sendNow()
   }
 
-  /** Refuses further calls, closes the thread after `before` and the calls so far, and waits for its end. */
+  /** Refuses further calls. Waits for `before`, then calls `close` in the thread and terminates the thread. */
   close(before?: Promise<void>): Promise<void> {
     this.#closed ??= this.#close(before)
     return this.#closed
@@ -139,7 +139,7 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     try {
       this.#thread.postMessage(calls)
     } catch (error) {
-      // Send calls one by one, so that one that cannot be sent doesn't fail the others.
+      // Send the calls one by one, so that only those that cannot be sent fail.
       if (calls.length > 1) for (const each of calls) this.#post([each])
       else for (const { call } of calls) this.#take(call)?.reject(error)
     }

@@ -17,7 +17,7 @@ export interface MoveProgress {
   readonly rowsAll: number
 }
 
-/** A store to move, and how to move it. */
+/** A move of the file `path` to the PostgreSQL database `url`. */
 export interface MoveRequest {
   readonly path: string
   readonly url: string

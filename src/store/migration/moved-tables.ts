@@ -22,7 +22,7 @@ export interface MovedTable {
   readonly rowsAtOnce?: number
 }
 
-/** SQLite has a row for each count, PostgreSQL a column. */
+/** PostgreSQL's columns of counts, each with the expression that adds up SQLite's rows with its name. */
 const countColumns = [
   ...Object.keys(emptyLedger),
   'purged_delivered',

@@ -24,7 +24,7 @@ interface MoveRow {
 
 const connectionsMax = 2
 
-/** How long to wait for other transactions. The server needs a moment to notice that a move was killed. */
+/** How long to wait for locks. After a move is killed, the server takes a moment to release its locks. */
 const lockTimeoutMs = 5_000
 
 /**
@@ -74,7 +74,7 @@ export class PostgresImport {
   }
 
   /**
-   * Locks the tables and fills them in one transaction. Unless its outcome is `moved`, they stay empty.
+   * Locks and fills the tables in one transaction. Rolls back on any outcome except `moved`.
    *
    * @returns the outcome of the work; undefined if the store has already moved here
    */
@@ -170,7 +170,7 @@ export async function insertRows(
   rows: readonly Row[],
 ): Promise<readonly string[]> {
   const name = tableName(table)
-  // The server evaluates the last condition once, and compares columns only if it holds.
+  // The server first compares whole rows, with EXISTS. It compares columns only if some rows differ.
   const sql = `
     WITH given AS MATERIALIZED (SELECT * FROM json_populate_recordset(NULL::${name}, $1)), stored AS (
       INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM given RETURNING *)

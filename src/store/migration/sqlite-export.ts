@@ -113,7 +113,7 @@ export class SqliteExport {
 
   close(): void {
     try {
-      // Roll back first: a connection whose statements are not collected yet would continue to lock the file.
+      // Unlock the file: until all statements are collected, SQLite keeps the connection open.
       this.#database.exec('ROLLBACK')
     } catch {
       // The transaction has ended: it committed, or it failed.
