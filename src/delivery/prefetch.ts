@@ -1,6 +1,6 @@
 import type { LeasedDelivery } from './store-port.ts'
 
-/** Claims stop at this share of the maximum. The rest is for deliveries that the store hands over as it adds them. */
+/** Claims may fill this share of the limit. The rest is for deliveries that the store leases as it adds them. */
 const claimedPart = 0.75
 
 /** The share of a lease's time in which its delivery may start. The rest is long enough for a request. */
@@ -8,7 +8,7 @@ const usablePart = 2 / 3
 
 /** When leases were requested, and how long ago that was. */
 export interface LeaseStart {
-  /** The time that the store was given, in milliseconds since 1970. */
+  /** The `nowMs` in the request to the store, in milliseconds since 1970. */
   readonly atMs: number
   /** Returns the time since then, even if the process was suspended or its clock set back. */
   readonly elapsedMs: () => number
@@ -20,8 +20,8 @@ interface UsableLease extends Pick<LeaseStart, 'elapsedMs'> {
 }
 
 /**
- * Counts the ready deliveries of all destinations, and limits them, so that a process leases no more than it can
- * start soon: leases could expire, and other processes could send the deliveries sooner.
+ * Limits the ready deliveries of all destinations together to as many as this process can start soon. More would only
+ * wait here: their leases could expire, and another process could send them sooner.
  */
 export class Prefetch {
   readonly #max: number
@@ -67,7 +67,7 @@ export class Prefetch {
     }
   }
 
-  /** Whether a lease is too old to start a request: it could expire before the end, and the delivery be sent twice. */
+  /** Whether a lease could expire during a request that starts now. Another process would then send the delivery too. */
   isStale(delivery: LeasedDelivery): boolean {
     if (delivery.leasedUntilMs === undefined) return false
     const lease = this.#leases.get(delivery)

@@ -4,7 +4,7 @@ import { processGoneMs, type ProcessMembership } from './processes-port.ts'
 /** How often a process sends a heartbeat. */
 export const heartbeatMs = 2_000
 
-/** Allowance for timers, ends of requests and answers that are late. */
+/** How late a timer, the end of a request or an answer may be. */
 const lateMs = 1_000
 
 /** How long after a heartbeat a process may start requests, so that they end before it counts as gone. */
@@ -14,19 +14,20 @@ export const membershipHoldsMs: number = processGoneMs - limits.endpointDeadline
  * Returns how many requests a process may have in flight at an endpoint. Processes get equal parts of the endpoint's
  * concurrency; the remainder goes to those that joined first.
  *
- * The parts never add up to more than `concurrency`, however processes join, leave, die and stall, as long as a
- * process starts requests for at most {@link membershipHoldsMs} after its heartbeat, and each request ends at most one
- * second after its deadline of 5 s:
+ * The parts never add up to more than `concurrency`, however processes join, leave, die and stall. This holds if a
+ * process starts requests for at most {@link membershipHoldsMs} after its heartbeat, and a request ends at most one
+ * second after its deadline of 5 s. The proof:
  *
- * - Consider the processes with requests in flight. Each started them with a membership younger than
- *   {@link processGoneMs}. Before it sent anything, it had been a member for {@link processGoneMs}, or was alone when
- *   it joined. So the memberships of these processes count one another, in the order in which the processes joined.
- * - If there are k of them, the i-th membership counts at least k processes in all, and at least i before it. More
- *   processes or a later rank never make a part larger. So each part is at most as large as with only these k,
- *   whose parts add up to `concurrency`.
+ * - Number the processes with requests in flight from 0 to k - 1, in the order in which they joined. The membership
+ *   with which each of them started its requests is still younger than {@link processGoneMs}.
+ * - No process sends anything until it has been a member for {@link processGoneMs}, unless it was alone when it joined.
+ *   So the memberships of these k processes all count one another.
+ * - The membership of process i therefore has at least k `processes`, and a `rank` of at least i. More processes or a
+ *   higher rank never make a part larger. With exactly k processes and rank i, the parts add up to `concurrency`.
  *
- * When a process leaves or counts as gone, its requests have ended, and the others take over its part with their next
- * heartbeat. A process that keeps restarting takes parts from those before it, but the first one always keeps a part.
+ * When a process leaves or counts as gone, its requests have ended. The others take over its part with their next
+ * heartbeat. A process that keeps restarting makes the parts of earlier processes smaller, but the first one always
+ * keeps a part.
  *
  * @param concurrency - limit on requests in flight at the endpoint, the same in all processes
  * @param membership - undefined before the first heartbeat
@@ -67,7 +68,7 @@ export function probeGraceMs(
   news: { readonly rank: number; readonly openMs: number },
 ): number {
   const senders = Math.min(processes, concurrency)
-  // The other process may count more processes than this one, so its rank may be too high here.
+  // `news.rank` can be `senders` or higher, because the other process may count more processes than this one.
   const last = (news.rank + 1) % senders
   return Math.min(((rank - last + senders) % senders) * probeMs, news.openMs)
 }

@@ -6,8 +6,8 @@ export interface ProcessMembership {
   /** The number of processes, including this one. */
   readonly processes: number
   /**
-   * How long this process has been a member without a gap, plus {@link processGoneMs} if it was alone when it joined,
-   * because then it had no other processes' requests to wait for.
+   * How long this process has been a member without a gap. A process that was alone when it joined counts as having
+   * joined {@link processGoneMs} earlier, because no other process could have requests in flight.
    */
   readonly memberMs: number
 }
@@ -41,8 +41,8 @@ export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
 export const processGoneMs = 10_000
 
 /**
- * The processes that deliver from one store, and share the concurrency of each endpoint: a port for engines that
- * several processes can deliver from.
+ * The processes that deliver from one store, and share the concurrency of each endpoint. Engines that several processes
+ * can use at once implement this port.
  *
  * The engine handles calls of `heartbeat` and `leave` one at a time: each sees the effects of all calls that were
  * answered before it. It dates heartbeats with its own clock, so that clocks of different machines are never compared.

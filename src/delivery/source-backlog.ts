@@ -1,10 +1,10 @@
-/** An estimate below this counts as 0, because claims leave fractions. */
+/** An estimate below this counts as 0. Claims lower estimates in proportion, so few of them reach 0 exactly. */
 const fewest = 0.5
 
 /**
- * Estimates how many of a destination's deliveries wait in the store from each source, among those that this process
- * has added. A claim takes the oldest ones, whatever their source, so the estimate assumes that it takes from every
- * source in proportion.
+ * Estimates, for each source, how many of its deliveries to a destination wait in the store. Knows only deliveries that
+ * this process has added. A claim takes the oldest deliveries, whatever their source. The estimate assumes that a claim
+ * takes the same share of every source's deliveries.
  */
 export class SourceBacklog {
   readonly #waiting = new Map<string, number>()

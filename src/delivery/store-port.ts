@@ -69,8 +69,8 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
   readonly traceparent?: string | undefined
   readonly dueAtMs: number
   /**
-   * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. The engine
-   * makes a lease so long that its last third exceeds the time of a request, even if clocks differ.
+   * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. Even if
+   * clocks differ, the last third of a lease is longer than a request.
    */
   readonly leasedUntilMs?: number | undefined
 }
@@ -107,7 +107,7 @@ export type LeaseEnd = {
   | { readonly kind: 'returned'; readonly dueAtMs: number }
 )
 
-/** How the lease of a delivery ends, with the whole delivery. */
+/** A {@link LeaseEnd} that has all fields of the delivery. */
 export type Settlement = LeaseEnd & { readonly delivery: LeasedDelivery }
 
 /** How many deliveries of one destination may be leased. */
@@ -155,7 +155,7 @@ export interface NewLease extends Pick<
   readonly deliveryIndex: number
 }
 
-/** The outcome of adding a batch. */
+/** What became of a batch. Deliveries that were neither leased nor refused wait in the store. */
 export interface AddResult {
   /** The outcome of each event, in order. */
   readonly outcomes: readonly AddOutcome[]
@@ -174,7 +174,7 @@ export interface ClaimRequest {
 
 /** A query for the due times of some destinations. */
 export interface DueRequest {
-  /** The current time. The answer ignores deliveries that other processes have leased beyond it. */
+  /** The current time. The answer leaves out deliveries that other processes have leased until a later time. */
   readonly nowMs: number
   readonly destinationIds: readonly string[]
 }
@@ -207,9 +207,10 @@ export interface DeliveryStore extends DeliveryLog {
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
   /**
    * Ends leases and writes requests to the log, all or nothing. Settling a settled lease changes nothing. An expired
-   * lease can be settled until another process leases the delivery. As `delivered`, it can be settled until another
-   * settlement takes effect. Requests are written even if their settlement changes nothing, unless their delivery was
-   * purged.
+   * lease can be settled until another process leases the delivery. After that, only `delivered` takes effect, until a
+   * settlement ends the delivery or counts an attempt.
+   *
+   * Requests are written even if their settlement changes nothing. Requests of purged deliveries are dropped.
    *
    * @returns the settlements that took effect
    */
@@ -218,9 +219,9 @@ export interface DeliveryStore extends DeliveryLog {
   checkWritable(): Promise<void>
   /** Returns when the first delivery in each lane of these destinations can be claimed. Leaves out empty lanes. */
   nextDue(request: DueRequest): Promise<readonly DueTime[]>
-  /** Reads the ledger: the counts of all events, and of all deliveries or those to one destination. */
+  /** Reads the ledger. With a `destinationId`, counts only the deliveries to that destination, but all events. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>
-  /** Lists all destinations with pending deliveries by id, even if they are no longer configured. */
+  /** Lists all destinations with pending deliveries, in the order of their ids, even if no longer configured. */
   backlogs(): Promise<readonly Backlog[]>
 }
 

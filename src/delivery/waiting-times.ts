@@ -6,7 +6,7 @@ interface Knowledge {
   dueAtMs: number
   /** Whether `dueAtMs` considers all waiting deliveries; if not, the store must be asked. */
   isWhole: boolean
-  /** While the store is being asked, the earliest due time added meanwhile, or Infinity; otherwise undefined. */
+  /** The earliest due time added during the current query or claim, or Infinity; undefined if none is in progress. */
   arrivedMs: number | undefined
 }
 
@@ -39,7 +39,7 @@ export class WaitingTimes {
     return this.#lanes.keys()
   }
 
-  /** The destinations with a known waiting delivery, most recently served last, without those that are deferred. */
+  /** The destinations with a known waiting delivery that are not {@link deferred}, most recently served last. */
   get waitedFor(): ReadonlySet<string> {
     return this.#waitedFor
   }
@@ -92,7 +92,7 @@ export class WaitingTimes {
     if (this.#waitedFor.delete(destinationId)) this.#waitedFor.add(destinationId)
   }
 
-  /** Notes that a claim from a lane begins. */
+  /** Begins a claim from a lane. When the claim ends, only due times that were added during it stay known. */
   claim(destinationId: string, lane: Lane): void {
     const known = this.#lanes.get(destinationId)?.[lane]
     if (known !== undefined) known.arrivedMs = Infinity
@@ -122,7 +122,7 @@ export class WaitingTimes {
     return this.#toAsk
   }
 
-  /** Notes that a query about destinations begins. */
+  /** Begins a query about destinations: {@link learn} will keep due times that are added from now on. */
   ask(destinationIds: readonly string[]): void {
     for (const id of destinationIds) {
       this.#toAsk.delete(id)
