@@ -9,7 +9,7 @@ import type { DispatcherParts } from './dispatcher-parts.ts'
 import { GivingUp } from './giving-up.ts'
 import { HandOvers, leasedOf, type Addition, type HandedOver } from './hand-over.ts'
 import { DueTimeQueries } from './due-time-queries.ts'
-import { Outage, type OutageOptions } from './outage.ts'
+import { Outage } from './outage.ts'
 import { Outbox } from './outbox.ts'
 import { Prefetch } from './prefetch.ts'
 import type { BreakerNews } from './processes-port.ts'
@@ -77,7 +77,7 @@ export class Dispatcher {
     this.#prefetch = new Prefetch(prefetchPerRequest * requestsMax)
     const { clock } = runtime
     const failed = (error: unknown): void => this.fail(error)
-    const outageOf = (what: OutageOptions['what']): Outage | undefined =>
+    const outageOf = (what: 'read' | 'written'): Outage | undefined =>
       options.outlastsOutages === true ? new Outage({ what, clock, log: runtime.log }) : undefined
     this.#outage = outageOf('read')
     this.#outbox = new Outbox({

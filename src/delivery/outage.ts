@@ -4,8 +4,7 @@ import { sleep, type Clock, type Log } from '../runtime/index.ts'
 /** How long to wait before trying an unusable store again. */
 const retryMs = 1_000
 
-/** Options of {@link Outage}. */
-export interface OutageOptions {
+interface OutageOptions {
   /** Completes the log line "the store cannot be …". */
   readonly what: 'read' | 'written'
   readonly clock: Clock
@@ -22,7 +21,7 @@ export class Outage {
     this.#options = options
   }
 
-  /** Notes that the store is unusable. Resolves when to try it again: at once after {@link cut}. */
+  /** Begins or continues an outage. Resolves when the caller should try the store again; at once after {@link cut}. */
   async wait(error: unknown): Promise<void> {
     const { what, clock, log } = this.#options
     if (!this.#isOn)

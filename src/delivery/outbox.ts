@@ -7,7 +7,7 @@ import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
 interface OutboxOptions {
   readonly store: Pick<DeliveryStore, 'settle'>
-  /** Dates the settlements. A virtual clock stands still while the outbox writes. */
+  /** Dates the settlements. The outbox holds the clock while it writes, so that virtual time stands still. */
   readonly clock: Clock
   /** Called with each settlement that was written and took effect. */
   readonly settled: (settlement: Settlement) => void
@@ -51,7 +51,7 @@ export class Outbox {
     this.#begin()
   }
 
-  /** Adds the return of unstarted deliveries to the next batch. Their due times stay unchanged. */
+  /** Settles unstarted deliveries as `returned`, with unchanged due times. */
   giveBack(deliveries: readonly LeasedDelivery[]): void {
     for (const delivery of deliveries) {
       this.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
@@ -73,7 +73,7 @@ export class Outbox {
     await new Promise<void>((resolve) => waiters.push(resolve))
   }
 
-  /** Waits no longer for an unusable store: tries it once more, then fails. */
+  /** Ends a wait for the store, and allows no further one: the next fault makes the outbox fail. */
   waitNoMore(): void {
     this.#waits = false
     this.#options.outage?.cut()

@@ -1,4 +1,4 @@
-/** Options of {@link Pace}. */
+/** How a {@link Pace} chooses the length of a pause after a 429. */
 export interface PaceOptions {
   /** Returns a number from 0 up to 1, to lengthen a pause randomly. */
   readonly random: () => number
@@ -17,19 +17,19 @@ const pauseMsFirst = 1_000
 const doubledPauseMsMax = 30_000
 /** Each pause is randomly lengthened by up to this share, so that processes don't resume all at once. */
 const pauseJitter = 0.2
-/** Maximum share of the rate that remains after a 429. */
+/** A 429 cuts the rate to this share of what the endpoint admitted. */
 const keptShareMax = 0.9
-/** Minimum share that remains. The endpoint may have admitted even less because other senders kept it busy. */
+/** The cut leaves at least this share of the rate, because other senders may have kept the endpoint busy. */
 const keptShareMin = 0.5
 /** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000
-/** With this value, the rate after a cut to 90 % is as before in 9 s, doubles in 12 s, and grows 50-fold in 16 s. */
+/** How suddenly the rate rises. At 6, a rate cut to 90 % recovers in 9 s, doubles in 12 s and grows 50-fold in 16 s. */
 const steepness = 6
 /** The rate is learned from this many of the latest seconds with requests. */
 const secondsMax = 5
 /**
- * If intervals are shorter than this, requests may start early, in groups, because timers are milliseconds late.
- * Otherwise they never start early, because some endpoints check each interval.
+ * Requests at shorter intervals than this may start early, in groups, because timers can be milliseconds late. At
+ * longer intervals, no request starts early, because some endpoints check each interval.
  */
 const groupMs = 20
 /** Minimum learned rate. A slower endpoint can ask for pauses with `Retry-After`. */
@@ -41,11 +41,12 @@ const perSecondMax = 10_000
  * Spaces the requests to an endpoint evenly, by the operator's {@link limit} and by a rate learned from 429s.
  *
  * The rate is unlimited until the first 429. A 429 pauses the endpoint for the time in `Retry-After`, and cuts the
- * rate to nine tenths of what the endpoint admitted lately. Ignores 429s to requests that started before the last cut.
+ * rate to nine tenths of what the endpoint admitted lately. A 429 counts only if its request started after
+ * the last 429 that counted.
  *
  * Each admitted request raises the rate along a curve. For about nine seconds, the rate stays below its value before
- * the cut; then it rises fast, to find out how much more the endpoint admits. Only admitted requests raise it, so it
- * doesn't change during an outage, and grows slowly while fewer requests are sent than it allows.
+ * the cut; then it rises fast, to find out how much more the endpoint admits. Without admitted requests, as during an
+ * outage, the rate stays the same. With few, it grows slowly.
  *
  * A pace reads no clock: callers pass `nowMs`, in milliseconds since 1970.
  */
@@ -75,7 +76,7 @@ export class Pace {
     return Math.min(this.#perSecond, this.limit)
   }
 
-  /** Whether 429s slow requests down now, not just the operator's limit. */
+  /** Whether 429s make requests slower now than the operator's limit allows. */
   isThrottled(nowMs: number): boolean {
     return this.#perSecond < this.limit || this.pausedUntilMs(nowMs) !== undefined
   }
@@ -98,7 +99,7 @@ export class Pace {
 
   /** Notes the start of a request. Returns a value to pass to {@link admitted} or {@link refused} when it ends. */
   start(nowMs: number): number {
-    // Let requests make up for a millisecond that is lost by rounding the clock.
+    // The clock counts whole milliseconds, so a request can start up to 1 ms late. The next one makes up for that.
     this.#nextAtMs = Math.max(this.#nextAtMs, nowMs - 1) + 1_000 / this.perSecond
     this.#secondAt(nowMs).started++
     return this.#cuts

@@ -2,7 +2,7 @@ import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
 import type { PaceOptions } from './pace.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** The policies of a queue, in addition to the settings of its destination. */
+/** What limits a queue's requests: this process's share of each endpoint, and policies that fit the retry window. */
 export interface QueuePolicies {
   /** Maximum number of requests in flight per endpoint; 0 to send none for now. */
   readonly concurrency: number
@@ -13,14 +13,14 @@ export interface QueuePolicies {
   readonly retryWindowMs: number
 }
 
-/** How much of each endpoint a queue may use; by default its whole rate, and a `readyMin` of 0. */
+/** This process's share of each endpoint, and how many deliveries it keeps ready. */
 type QueueShare = Pick<QueuePolicies, 'concurrency'> &
   Partial<Pick<QueuePolicies, 'rateShare' | 'readyMin'>>
 
 /** Minimum time before a probe, however short the retry window is. */
 const openMsMin = 1_000
 
-/** Makes the policies of a queue. Limits open times and pauses: a short retry window must have room for two probes. */
+/** Makes the policies of a queue. Limits open times and pauses to half the retry window, so that it fits two probes. */
 export function queuePolicies(
   { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,
   { concurrency, rateShare = 1, readyMin = 0 }: QueueShare,

@@ -15,7 +15,7 @@ export interface EndpointResult {
   readonly interrupted: boolean
 }
 
-/** A round that is over, or that its first success has decided. */
+/** A round whose outcome is certain: a request has succeeded, or all have ended. */
 export interface Round {
   readonly delivery: LeasedDelivery
   /** The URLs of all endpoints of the destination, including those that got no request. */
@@ -36,9 +36,9 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
 /**
  * Decides how a round settles its delivery.
  *
- * The next round is due when the first endpoint may get a request again: at the scheduled time, or after its
- * `Retry-After` if that is later. Endpoints that must wait longer get a hold, so that they don't delay the others. The
- * delivery expires only if no endpoint's time is within the window.
+ * An endpoint may get a request again at the scheduled time or after its `Retry-After`, whichever is later. The next
+ * round is due at the earliest of these times. Endpoints with later times get a hold until then, so that they don't
+ * delay the others. The delivery expires only if every endpoint's time is after the window.
  *
  * A 429 does not use up a step of the schedule. The delivery is due again after the `Retry-After`, or at once if the
  * answer has no `Retry-After`. From then on, it waits for the endpoint's pace, behind deliveries that wait already. A
@@ -51,7 +51,7 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
     return { kind: 'delivered', delivery, attempts }
   }
   const counted = results.filter(({ interrupted }) => !interrupted)
-  // A round doesn't count if this process interrupted all its requests: it must not begin or use up the window.
+  // If this process interrupted all requests, the round doesn't count as an attempt, and begins no retry window.
   if (counted.length === 0) return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
   // Names each error once, as in `timeout, status_503`.
   const reason = [...new Set(counted.map(({ error }) => error))].join(', ')
@@ -97,7 +97,7 @@ function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
   return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }
 
-/** Whether a failed request uses up no step of the retry schedule. Its endpoint then needn't wait for that step. */
+/** Whether a failed request uses up no step of the retry schedule. If so, the schedule doesn't delay its endpoint. */
 function isFreeOfSchedule({ throttled, interrupted }: EndpointResult): boolean {
   return throttled || interrupted
 }

@@ -108,7 +108,7 @@ export class Rounds {
   /**
    * Starts every delivery that may start, and sets a timer for the next one that a pace holds back.
    *
-   * @param nowMs - the time when the call begins; a pace that frees a slot during the call is then not missed
+   * @param nowMs - the time before the call, so that the timer includes slots that become free during the call
    */
   startAll(nowMs: number): void {
     this.#startReady()

@@ -37,7 +37,10 @@ export class Shortage {
     return this.#paused.has(destination)
   }
 
-  /** Notes the outcome of a request. `requests` are in flight, with this one; `requestsMax` is their usual limit. */
+  /**
+   * Notes the outcome of a request. `requests` is how many are in flight, including this one. `requestsMax` is the
+   * limit without a shortage.
+   */
   ended(
     outcome: RequestOutcome,
     destination: object,
