@@ -217,7 +217,7 @@ function compareNumbered({ picked, last }: KeysState, digits: string, events: Ev
 }
 
 function notKept(digits: string): Change {
-  return tell(`Request #${digits} is no longer kept, or is hidden by the filter.`)
+  return tell(`Request #${digits} does not exist, is no longer kept, or is hidden by the filter.`)
 }
 
 function withCurrent({ picked, last }: KeysState, kind: EventEffect['kind']): Change {

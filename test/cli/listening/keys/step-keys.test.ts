@@ -120,7 +120,9 @@ describe('picking an earlier request', () => {
     expect(press('1r', state).effects).toEqual([{ kind: 'resend', event: ping }])
     expect(press('2y', state).state).toMatchObject({ picked: page, mode: { kind: 'keys' } })
     expect(press(`2${up}`, state).state.picked).toBe(ping)
-    expect(textOf(press('7r', state).effects)).toMatch(/^Request #7 is no longer kept/)
+    expect(textOf(press('7r', state).effects)).toMatch(
+      /^Request #7 does not exist, is no longer kept/,
+    )
   })
 
   test('a number shows a request and keeps it picked', () => {
@@ -130,7 +132,7 @@ describe('picking an earlier request', () => {
     expect(press('r', picked).effects).toEqual([{ kind: 'resend', event: ping }])
     expect(press(`2${escape}`, state).state).toEqual(state)
     expect(textOf(press('7\r', state).effects)).toBe(
-      'Request #7 is no longer kept, or is hidden by the filter.',
+      'Request #7 does not exist, is no longer kept, or is hidden by the filter.',
     )
   })
 
