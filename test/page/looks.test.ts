@@ -84,6 +84,7 @@ test('a request of a receiver has no faults in any look or state', async () => {
   await check(page, 'loading')
   reading.open()
   await page.getByText('Answer of your application').waitFor()
+  await page.getByRole('button', { name: 'Resend', exact: true }).hover()
   await check(page, 'forwarded, overflow')
   await page.keyboard.press('k')
   await page.getByRole('note').waitFor()
