@@ -5,7 +5,7 @@ import type { TransactionHooks } from './write-queue.ts'
 /** Run a checkpoint once this many pages are in the write-ahead log but not yet in the file. */
 const waitingPagesMax = 1_000
 
-/** Make checkpoints wait for readers once the log has this many pages, so that it can start over. */
+/** Once the log has this many pages, checkpoints wait for readers, so that the log can start over. */
 const logPagesMax = 16_000
 
 /**
@@ -15,7 +15,7 @@ const logPagesMax = 16_000
 export class Checkpoints implements TransactionHooks {
   readonly #database: Database
   readonly #look
-  /** Pages in the log at the last checkpoint; keeps later checkpoints from waiting for the same reader again. */
+  /** Pages in the log at the last checkpoint. A reader may have kept it from copying all of them. */
   #lastLog = 0
 
   constructor(database: Database) {
@@ -29,7 +29,7 @@ export class Checkpoints implements TransactionHooks {
     try {
       const { log, checkpointed } = this.#look.get() as { log: number; checkpointed: number }
       if (log < this.#lastLog) this.#lastLog = 0
-      // If a reader outlasted the last wait, wait less often, because each wait delays callers.
+      // Each wait delays callers. After a wait in vain, wait again only once a fifth of the log is new.
       const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
       if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return
       this.#lastLog = log
@@ -41,7 +41,7 @@ export class Checkpoints implements TransactionHooks {
     }
   }
 
-  /** Copies as much of the log as readers permit, so that SQLite can delete the log. */
+  /** Copies as much of the log as readers permit. SQLite itself does so only when the last connection closes. */
   finish(): void {
     try {
       this.#database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')

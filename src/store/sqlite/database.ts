@@ -8,7 +8,7 @@ export const busyTimeoutMs = 5_000
 /** How long work that can be postponed waits for other connections, in milliseconds. */
 const patienceMs = 200
 
-/** A value that SQLite stores. */
+/** A value in a row. No column holds blobs. */
 export type SqlValue = string | number | null
 
 /** The methods of a prepared statement that the store uses. Both SQLite packages have them. */
@@ -70,8 +70,8 @@ export async function openDatabase(path: string, access: Access = 'create'): Pro
 }
 
 /**
- * Creates a missing file with mode 600, which SQLite also gives its write-ahead log. Does not open an existing
- * file, because closing it would release this process's locks on it.
+ * Creates a missing file with mode 600. SQLite gives the write-ahead log the same mode. An existing file is not
+ * opened: closing it would release this process's locks on the file.
  */
 function makePrivateFile(path: string): void {
   try {
@@ -94,8 +94,8 @@ export async function openMemory({ growsIntoFile = false }: MemoryOptions = {}):
   return new DatabaseSync(growsIntoFile ? '' : ':memory:')
 }
 
-/** Uses a database in memory, because a locked file would not answer. */
 function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
+  // Ask a database in memory: a locked file would not even tell SQLite's version.
   const database = new DatabaseSync(':memory:')
   const row = database.prepare('SELECT sqlite_version() AS version').get()
   database.close()
@@ -116,12 +116,12 @@ async function loadBinding(): Promise<Binding> {
   return process.getBuiltinModule('node:sqlite') as unknown as Binding
 }
 
-/** Rolls a failed transaction back. */
+/** Rolls back a failed transaction, unless SQLite already has. */
 export function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // SQLite has already rolled back, as it does when the disk is full.
+    // SQLite itself rolls back when the disk is full, for example.
   }
 }
 

@@ -5,7 +5,7 @@ import { isBusy } from './store-error.ts'
 
 /**
  * Keeps other processes from delivering from the same store. The lock is a SQLite transaction on a file beside
- * the store. However the process dies, the operating system releases it.
+ * the store. The operating system releases the lock when the process ends, even by a crash.
  */
 export class DeliveryLock {
   /** The locked file. If it is replaced, another process can lock the new file. */
@@ -53,8 +53,8 @@ export class DeliveryLock {
 }
 
 /**
- * Makes the lock file, and reads its identity before locking. If the file is replaced in between, the first
- * check of {@link FileGuard} notices. An identity read after locking could be that of the new file.
+ * Makes the lock file and returns its identity. Call it before locking: an identity read afterwards could be
+ * that of a file that replaced the locked one. {@link FileGuard} would then not notice the change.
  */
 async function makeLockFile(path: string): Promise<BigIntStats> {
   // Open it only with SQLite: closing any other descriptor would release this process's locks on it.

@@ -14,8 +14,8 @@ interface ErasureParts extends StoreParts {
 }
 
 /**
- * Returns the SQLite parts of storing and executing regulations. To clean the files, it rewrites the store's file
- * and truncates the write-ahead log: see {@link ErasureTraces}.
+ * Returns the parts of regulations that are specific to SQLite. `cleanFiles` rewrites the store's file and
+ * truncates the write-ahead log: see {@link ErasureTraces}.
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
   const { database, engine, counts, traces } = parts

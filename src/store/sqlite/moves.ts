@@ -22,7 +22,7 @@ export function markMoved(database: Database, { storeId, target }: Move): void {
   database.prepare('INSERT INTO moves VALUES (?, 0, ?)').run(storeId, target)
 }
 
-/** @throws EvrouteError `store_unusable` if the store has moved, so that nothing may be written to it */
+/** @throws EvrouteError `store_unusable` if the store has moved: this file may only be read */
 export function expectNotMoved(database: Database, path: string): void {
   const move = readMove(database)
   if (move === undefined) return

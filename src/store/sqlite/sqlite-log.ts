@@ -19,10 +19,10 @@ import { WriteQueue } from './write-queue.ts'
 /** How long a writer waits for its turn while another process is busy delivering, in milliseconds. */
 const patienceMs = 30_000
 
-/** How long SQLite waits at a time, in milliseconds. In a long wait, it would check too rarely to get its turn. */
+/** How long SQLite waits for a lock, in milliseconds. Keep it short: SQLite checks ever more rarely as it waits. */
 const lookMs = 5
 
-/** Number of pages in the write-ahead log at which a writer runs a checkpoint; the delivering process leaves fewer. */
+/** Run a checkpoint once the write-ahead log has this many pages. A delivering process usually keeps it shorter. */
 const checkpointPages = 32_000
 
 /** A connection, with a `snapshot` if SQLite itself would not notice that the file changes. */
@@ -35,8 +35,8 @@ interface Connection {
  * The delivery log of a file from which another process may be delivering. Never makes or upgrades a file, and
  * leaves checkpoints to the delivering process.
  *
- * Only the delivering process knows which deliveries are leased. So `retry` may make a leased delivery due: it
- * is tried again after its current round, unless that round ends it. And `purge` expires no deliveries.
+ * Only the delivering process knows which deliveries are leased. So `purge` expires no deliveries, and `retry`
+ * may make a leased delivery due. If the delivery's current round does not end it, another round follows.
  */
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']
@@ -65,8 +65,8 @@ export class SqliteLog extends FileLog implements StoreLog {
    * Opens an existing file. Without write permission, reading works only while no process delivers from it.
    *
    * @param name - the file, or a symbolic link to it
-   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of a different version, has
-   * several hard links and is opened for writing, or cannot be opened
+   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of a different version, or cannot
+   * be opened; for writing, also if it has several hard links
    */
   static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
     let path = name
@@ -164,8 +164,8 @@ async function connect(path: string, access: Access): Promise<Database> {
 }
 
 /**
- * A store where this process may not write even the shared index of the write-ahead log. SQLite then assumes
- * that the file does not change, and this class checks that.
+ * Notices if a store's file changes while it is read with `snapshot` access. SQLite does not notice, because this
+ * process may not even write the shared index of the write-ahead log.
  */
 export class Snapshot {
   readonly #path: string
@@ -183,7 +183,7 @@ export class Snapshot {
     )
   }
 
-  /** @throws EvrouteError `store_unusable` if the file has changed, so that rows may be a mix of old and new */
+  /** @throws EvrouteError `store_unusable` if the file has changed: the rows may be a mix of old and new */
   expectUnchanged(): void {
     const now = statSync(this.#path, { bigint: true })
     const fields = ['dev', 'ino', 'size', 'mtimeNs'] as const

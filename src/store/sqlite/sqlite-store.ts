@@ -45,7 +45,7 @@ import { WriteQueue } from './write-queue.ts'
 /** The value of `PRAGMA synchronous` with which a commit waits until it is on disk. */
 const synchronousFull = 2
 
-/** The id and size of the row that probes writability: no body has this id, and a nearly full disk lacks the room. */
+/** The row that probes writability: an id that no body has, and a size that does not fit on a nearly full disk. */
 const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
 /** Where a store is: in a locked file, or in memory with limits. */
@@ -244,8 +244,8 @@ export class SqliteStore extends FileLog implements Store {
   }
 
   /**
-   * Throws after `close`, or once the file was replaced. Call it right before doing or queueing work, because
-   * `close` does not wait for later work.
+   * Throws after `close`, or once the file was replaced. Call it right before doing or queueing work: `close` waits
+   * only for work that was queued before.
    */
   #expectUsable(): void {
     if (this.#closed !== undefined) throw closedError()

@@ -1,9 +1,6 @@
 import type { Lease, SettleRequest } from '../../delivery/index.ts'
 
-/**
- * Writes settlements and requests as text for the store's thread, without the webhooks: text takes less time to
- * send than objects.
- */
+/** Writes a batch as text without its webhooks. Text takes less time to send to the store's thread than objects. */
 export function settleMessage({ nowMs, settlements, requests }: SettleRequest): string {
   const ends = settlements.map((each) => ({ ...each, delivery: leaseOf(each.delivery) }))
   return JSON.stringify({ nowMs, settlements: ends, requests })

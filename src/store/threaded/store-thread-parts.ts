@@ -46,7 +46,7 @@ export function answerStoreCalls(port: MessagePort): void {
   }
   const tell: (progress: UpgradeProgress) => void = answerCalls(port, {
     parts,
-    // Runs after the callbacks of every promise that a commit settles, and before the next commit.
+    // Send answers after the callbacks of all promises that a commit settles, and before the next commit.
     later: (send) => process.nextTick(send),
   })
 }

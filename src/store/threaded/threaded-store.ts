@@ -72,8 +72,8 @@ export async function openThreadedStore(
     list: async (request) => (await reading.calls()).method('log', 'list')(request),
     story: async (key) => (await reading.calls()).method('log', 'story')(key),
     audit: async () => (await reading.calls()).method('log', 'audit')(),
-    // End the reading thread first: only the last connection to close empties the write-ahead log. Ignore its
-    // error, so that the store closes even if that thread has died.
+    // End the reading thread first: SQLite deletes the write-ahead log only if the store's connection closes last.
+    // Ignore an error of the reading thread, so that the store closes even if that thread has died.
     close: () => calls.close(reading.close().catch(() => undefined)),
     disconnect: () => abandoning.abort(),
   }
