@@ -45,7 +45,7 @@ const addDeliveries = rowsStatement(
       manual_retries) VALUES ${rows}`,
 )
 
-/** Adds events with their deliveries, and leases as many as the batch allows. Call it in a transaction. */
+/** Adds events with their deliveries, and leases those that `handOver` has room for. Call it in a transaction. */
 export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
   const outcomes = outcomesOf(batch, parts)
   const rows = addRouted(batch, outcomes, parts)
@@ -61,7 +61,7 @@ export function addEvents(batch: AddRequest, parts: StoreParts): AddResult {
 /** Stores the messageIds of events, and returns the outcome of each event. */
 function outcomesOf(batch: AddRequest, { statements, counts }: LogParts): readonly AddOutcome[] {
   const { events, ...moments } = batch
-  // Check for suppression first, because not even the messageId of a suppressed user is stored.
+  // Drop the events of suppressed users first: not even their messageIds are stored.
   const suppressed = suppressedIn(events, statements)
   const kept = events.filter((_, index) => !suppressed.has(index))
   const areNew = rememberMessages(statements, kept, moments).values()
@@ -80,7 +80,7 @@ const isSuppressedUser = (user: 1 | 2): string =>
 const suppressedSql = `SELECT key FROM json_each($1)
   WHERE ${isSuppressedUser(1)} OR ${isSuppressedUser(2)}`
 
-/** Returns the indexes of the events whose user is suppressed. Notifications of deletions are sent anyway. */
+/** Returns the indexes of events of suppressed users, except notifications of deletions: those are sent. */
 function suppressedIn(events: readonly NewEvent[], statements: Statements): ReadonlySet<number> {
   if (statements.get(sql`SELECT 1 FROM suppressions LIMIT 1`) === undefined) return new Set()
   const users = events.map(({ type, sourceId, userId, previousId = null }) =>
@@ -160,7 +160,7 @@ function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcom
   return deliveries.length === 0 ? 'filtered' : 'routed'
 }
 
-/** Returns the new deliveries to lease: for each destination, the first ones that the batch has room for. */
+/** Returns the new deliveries to lease: the first `deliveriesMax` of each destination. */
 function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly NewRow[] {
   const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
   return rows.filter(({ destinationId, isRefused }) => {

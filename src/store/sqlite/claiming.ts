@@ -32,7 +32,7 @@ export function claim(
     for (const share of shares) {
       const { destinationId, lane, dueByMs, deliveriesMax } = share
       const leased = leases.idsOf([destinationId])
-      // SQLite compares the ids in the index, without reading the rows of leased deliveries.
+      // SQLite skips leased deliveries by their ids in the index, without reading their rows.
       const rows = statements.all(sql`
         SELECT deliveries.id, due_at, message_id, deliveries.type, accepted_at, attempts,
           window_attempts, first_attempt_at, holds, traceparent, body

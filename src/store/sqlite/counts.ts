@@ -26,7 +26,7 @@ type NamedCounts = Readonly<Partial<Record<CountName, number>>>
  */
 export class Counts implements TransactionHooks {
   readonly #statements: Statements
-  /** Uncommitted changes, by stored destination; '' is the whole store. */
+  /** Uncommitted changes, by the `destination_id` in the table. */
   readonly #changes = new Map<string, Map<CountName, number>>()
   /** Committed pending counts, cached for one transaction only, because other processes may change them. */
   readonly #committedPending = new Map<string, number>()
@@ -46,7 +46,7 @@ export class Counts implements TransactionHooks {
     this.#change(toStored(destinationId), name, count)
   }
 
-  /** Moves deliveries from the counts of their old states to that of a new one, in the current transaction. */
+  /** Counts the change of these deliveries to the state `after`, in the current transaction. */
   readonly countChanges: CountChanges = (rows, after) =>
     scriptOf(() => {
       for (const { destination_id: stored, state } of rows) {

@@ -35,7 +35,7 @@ export class Leases {
     this.#byDestination.get(destinationId)?.delete(id)
   }
 
-  /** Returns the SQL condition that the row `delivery` is leased. */
+  /** Returns the SQL condition that a delivery is leased. The statement must name the table `delivery`. */
   isLeased(): Sql {
     const ids = this.idsOf([...this.#byDestination.keys()])
     return sql`delivery.id IN (SELECT value FROM json_each(${ids}))`

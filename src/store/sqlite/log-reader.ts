@@ -25,10 +25,10 @@ const searchedAtOnce = 256
 /** Let other work run after reading this many buckets row by row, which takes about 10 ms. */
 const readAtOnce = 2
 
-/** An index of some states is read whole if it has at most this many rows, which takes about 10 ms. */
+/** Read a whole {@link IndexOfStates} if it has at most this many rows, which takes about 10 ms. */
 const rareRowsMax = 10_000
 
-/** A partial index with the rows in some states. */
+/** A partial index that contains only the deliveries in `states`. */
 interface IndexOfStates {
   readonly name: string
   readonly states: readonly LoggedState[]
@@ -160,7 +160,7 @@ async function* bucketsOf(
   }
 }
 
-/** Returns the index for a filter by messageId or user; undefined for other filters, and those with an id. */
+/** Returns the index for a filter's messageId or user. A filter by id needs no index. */
 function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined {
   if (id !== undefined) return undefined
   if (messageId !== undefined) return 'deliveries_by_message'

@@ -24,7 +24,7 @@ const defaults = {
   endedMax: 1_000,
 }
 
-/** Number of excess messageIds that are deleted together, because counting the rows takes a millisecond each time. */
+/** Delete excess messageIds once there are this many. Each deletion counts all rows, which takes a millisecond. */
 const messageIdsSlack = 1_000
 
 interface Waiting {
@@ -34,8 +34,8 @@ interface Waiting {
 
 /**
  * Bounds the memory of a store, however many events pass through it. `add` waits for room, first come, first
- * served. A transaction that ends too many deliveries for the log also deletes the oldest ended ones. Must be
- * hooked before `Counts`, because it reads the uncommitted changes in them and adds its own.
+ * served. Each transaction deletes ended deliveries beyond `endedMax`. These hooks must come before those of
+ * `Counts`, because they read the uncommitted changes there and add others.
  */
 export class MemoryBounds implements TransactionHooks {
   readonly #bounds: Required<MemoryBoundsOptions>
@@ -90,7 +90,7 @@ export class MemoryBounds implements TransactionHooks {
     this.#letIn()
   }
 
-  /** Lets all waiting adds proceed, to fail because the store is closed. */
+  /** Lets all waiting adds proceed. They then fail, because the store is closed. */
   close(): void {
     this.#isClosed = true
     this.#letIn()

@@ -14,8 +14,9 @@ interface EndedRow {
 }
 
 /**
- * Deletes old messageIds, and deliveries that ended long ago with their requests and bodies, at most `rowsMax`
- * of each kind. Returns how many in all. Call it in a transaction.
+ * Deletes old messageIds and old ended deliveries, including their requests and bodies. Deletes at most `rowsMax`
+ * messageIds, `rowsMax` delivered deliveries, and `rowsMax` failed or expired ones. Returns how many in all. Call
+ * it in a transaction.
  */
 export function purgeOld(request: PurgeRequest, parts: LogParts): number {
   const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request

@@ -156,8 +156,8 @@ const upgradeFrom8 = `
 `
 
 /**
- * Upgrades format 11 to format 12: deliveries get a trace context. Erasures now go through deliveries by
- * destination instead of by id, so each restarts its current stage.
+ * Upgrades format 11 to format 12: deliveries get a trace context. Erasures went through deliveries by id, and
+ * now go by destination, so they restart their current stage.
  */
 const upgradeFrom11 = `
   ALTER TABLE deliveries ADD COLUMN traceparent TEXT;

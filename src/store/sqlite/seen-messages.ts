@@ -21,7 +21,7 @@ export function rememberMessages(
     const added = statements.run(
       sql`INSERT OR IGNORE INTO seen SELECT ${source}, value, ${nowMs} FROM json_each(${ids})`,
     )
-    // The ids that were not inserted exist, but are too old to make an event a duplicate.
+    // Ids that were not inserted have a row that is too old to make an event a duplicate. Renew that row.
     if (added < indexes.size) {
       statements.run(sql`
         UPDATE OR FAIL seen SET seen_at = ${nowMs}

@@ -16,7 +16,7 @@ interface EndedRow {
   readonly try_at: number | null
 }
 
-/** The condition that the delivery `d` is erased, so that no late answer to it may be kept. */
+/** The condition that the delivery `d` was erased. Late answers to it are not stored. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
@@ -114,7 +114,7 @@ function planRetry(settlement: LeaseEnd & { kind: 'retry' }, statements: Stateme
   return counted > 0
 }
 
-/** Returns a delivery to its lane; returns false if the delivery has ended. */
+/** Puts a delivery back into its lane; returns false if the delivery has ended. */
 function returnToLane(
   settlement: LeaseEnd & { kind: 'returned' },
   statements: Statements,
@@ -148,8 +148,8 @@ function writeEnds(endings: readonly Ending[], nowMs: number, parts: StoreParts)
 }
 
 /**
- * Returns the state that a delivery had before its end; undefined if another process has ended it. A
- * delivery that was discarded while it was being sent becomes delivered, because the endpoint has it.
+ * Returns the state that a delivery had before its end; undefined if another process has ended it.
+ * Exception: a delivery that was discarded during a successful request becomes delivered, because the endpoint has it.
  */
 function stateBefore(
   ending: Ending,

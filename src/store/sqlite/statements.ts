@@ -13,9 +13,9 @@ export type RowsStatement = readonly { readonly sql: string; readonly count: num
 /**
  * Makes a statement for any number of rows.
  *
- * @param row - the placeholders of a row, as in `(?, ?, 0)`; `?1` is the first value before the rows
- * @param sqlOf - returns the statement with the placeholders of all rows. Use `OR FAIL` in it, so that SQLite
- * doesn't copy pages in order to undo this statement alone
+ * @param row - the placeholders of a row, as in `(?, ?, 0)`. `?1` is the first value of `first` in `runRows`
+ * @param sqlOf - returns the statement with the placeholders of all rows. Without `OR FAIL`, SQLite would copy
+ * pages so that it could undo this statement alone
  */
 export function rowsStatement(row: string, sqlOf: (rows: string) => string): RowsStatement {
   return [64, 32, 16, 8, 4, 2, 1].map((count) => {
@@ -24,8 +24,8 @@ export function rowsStatement(row: string, sqlOf: (rows: string) => string): Row
 }
 
 /**
- * Runs statements in SQLite, and compiles each text once. In statements for both engines, removes the tables'
- * prefix `evroute_`, which a file does not need.
+ * Runs statements in SQLite, and compiles each text once. Removes the prefix `evroute_`, which only PostgreSQL's
+ * tables have.
  */
 export class Statements {
   readonly #database: Database

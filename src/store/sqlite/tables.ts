@@ -1,7 +1,7 @@
 /** `id >> bucketShift` is a delivery's bucket: 2,048 consecutive ids share one. */
 export const bucketShift = 11
 
-/** The tables that a file of format 8 lacks or has in a different form. */
+/** The tables that are made both in an empty file and by the upgrade from format 8. */
 export const sharedTables = `
   CREATE TABLE members (
     audience_id INTEGER NOT NULL, user_key TEXT NOT NULL, member_key TEXT NOT NULL,
@@ -21,12 +21,12 @@ export const sharedTables = `
  * The SQL that makes the tables of an empty file:
  *
  * - `messages`: the bodies of webhooks. Deliveries of an event with the same body share a row. Ids increase, so
- *   that the rows of a commit are on few pages
+ *   the rows of a commit are on few pages
  * - `deliveries`: the `try_…` columns hold the request if the first try succeeded. A purge finds deliveries through
- *   `deliveries_delivered`, `deliveries_ended` and `deliveries_expiring`. The last one leaves out untried
- *   deliveries, so that an add does not write to it. `deliveries_by_message` and `deliveries_by_user` begin with
- *   the bucket, so that new entries are on pages that the same commits write anyway. An index by messageId
- *   alone would make an add write twice as much. A look-up takes about 12 ms per million deliveries
+ *   `deliveries_delivered`, `deliveries_ended` and `deliveries_expiring`. Adds do not write to
+ *   `deliveries_expiring`, because untried deliveries are not in it. `deliveries_by_message` and
+ *   `deliveries_by_user` begin with the bucket, so the new entries of a commit are on few pages. An index by
+ *   messageId alone would make an add write twice as much. A look-up takes about 12 ms per million deliveries
  * - `requests`: all other requests
  * - `seen`: messageIds, for deduplication
  * - `counts`: the ledger
