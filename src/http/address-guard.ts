@@ -7,7 +7,7 @@ import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-add
 import { isLocalName, nameError } from './name-source.ts'
 import { lookupBy, systemNames, type ResolveName } from './names.ts'
 
-/** Which addresses connections may reach, and how they resolve names. */
+/** What an {@link AddressGuard} allows, and how it resolves names. */
 export interface AddressGuardOptions {
   /**
    * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range of IPv4
@@ -15,7 +15,7 @@ export interface AddressGuardOptions {
    * subdomains.
    */
   readonly allow?: readonly string[]
-  /** `network.proxy`; none by default. A proxy resolves names itself, so only {@link AddressGuard.refusalOf} applies. */
+  /** `network.proxy`; none by default. The proxy resolves names, so only IP addresses and local names are checked. */
   readonly proxy?: string | null
   /** {@link systemNames} by default. */
   readonly resolveName?: ResolveName
@@ -24,11 +24,11 @@ export interface AddressGuardOptions {
 interface AddressRefusal {
   /** Such as `private_address`, `loopback_address` or `metadata_address`. */
   readonly code: `${AddressKind}_address`
-  /** The kind of the address, and the setting that allows it. */
+  /** Says which kind of address it is, and how to allow it. */
   readonly message: string
 }
 
-/** Refuses addresses that are neither public nor in `network.allow`, and names that have any such address. */
+/** Refuses addresses that are not public, and names with any such address. `network.allow` lists exceptions. */
 export class AddressGuard {
   /** The options, to make an equal guard in a different thread. */
   readonly options: AddressGuardOptions
@@ -60,10 +60,9 @@ export class AddressGuard {
   }
 
   /**
-   * Resolves a host and checks all of its addresses. Connect to one of these, because the next look-up may differ.
+   * Resolves a host and checks all of its addresses. Connect to a returned address: a second look-up may differ.
    *
-   * @throws AddressRefusedError; the resolver's error; or an error with the code `ENOTFOUND` for a name without
-   * addresses
+   * @throws AddressRefusedError, the resolver's error, or `ENOTFOUND` for a name without addresses
    */
   async resolve(host: string): Promise<readonly LookupAddress[]> {
     const refusal = this.refusalOf(host)
@@ -130,7 +129,7 @@ function readEntry(text: string, setting: string): AddressBlock | string {
 
 /** Returns a host name as URLs spell it; undefined for other text, such as `127.1`, which URLs take as an address. */
 function readName(text: string): string | undefined {
-  // All other characters end a name in a URL, or are dropped from it.
+  // In a URL, any other character would end the name or be dropped.
   if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined
   const name = bareHost(domainToASCII(text))
   return name === '' || parseAddress(name) !== undefined ? undefined : name

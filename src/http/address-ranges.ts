@@ -43,8 +43,8 @@ interface AddressRule extends Omit<AddressRange, 'reference'> {
 }
 
 /**
- * The ranges that are not public: those that the IANA registries don't list as globally reachable, multicast, and the
- * metadata addresses of clouds. The first range that contains an address applies, so narrower ranges come first.
+ * The ranges that are not public: multicast, the metadata addresses of clouds, and everything that the IANA registries
+ * don't list as globally reachable. The first range that contains an address applies, so narrower ranges come first.
  */
 export const addressRanges: readonly AddressRange[] = [
   ...rangesOf('unspecified', [['0.0.0.0/8', 'RFC 791, section 3.2']]),

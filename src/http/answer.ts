@@ -1,6 +1,6 @@
 /** How much of an answer's body to read and to keep. */
 export interface AnswerLimits {
-  /** A longer body is cut off, and its connection is closed. */
+  /** A longer body is not read to its end, and its connection is closed. */
   readonly readBytesMax: number
   /** How many bytes to keep from the beginning of the body. */
   readonly keptBytesMax: number
@@ -73,9 +73,8 @@ export class AnswerHandler {
     this.#waiter = waiter
   }
 
-  /** Does nothing. Without this method, undici would expect a handler with its older methods. */
   onRequestStart(): void {
-    // Nothing to prepare.
+    // Does nothing. By this method, undici recognises handlers with its current interface.
   }
 
   onResponseStart(

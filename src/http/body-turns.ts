@@ -14,8 +14,8 @@ const smallAtOnce = 16
 const turnsApart = 4
 
 /**
- * Spreads the handling of bodies over turns of the event loop, so that hundreds that arrive at once don't delay all
- * other answers. Once bodies have used up a turn, every fourth turn handles one large and some small ones.
+ * Spreads the handling of bodies over turns of the event loop, because hundreds at once would delay all other answers.
+ * Once a turn has spent its time on bodies, every fourth turn handles one large body and some small ones.
  */
 export class BodyTurns {
   readonly #turnMs: number

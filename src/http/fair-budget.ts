@@ -1,6 +1,6 @@
 /**
- * An amount that clients share, such as bytes or connections. A client may hold at most as much as is still free, so
- * that it never locks out a new client: on its own it gets half, and nine clients get a tenth each.
+ * An amount that clients share, such as bytes or connections. No client may hold more than is still free, so a new
+ * client always gets some. A single client gets at most half; nine clients get a tenth each.
  */
 export class FairBudget {
   readonly #amountMax: number
@@ -36,7 +36,7 @@ export class FairBudget {
   }
 }
 
-/** One client's share of a {@link FairBudget}, for example for one body. */
+/** What a client holds of a {@link FairBudget} for one purpose, such as a body. A client may have several shares. */
 export interface FairShare {
   /** Adds to the share. Returns false and adds nothing if the client would hold too much. */
   take(amount: number): boolean

@@ -9,7 +9,7 @@ export type PageHeaders = Pick<
   'host' | 'origin' | 'sec-fetch-site' | 'sec-fetch-mode' | 'sec-fetch-dest'
 >
 
-/** The sign that a web page may have made a request: its Host or its origin. */
+/** What shows that a web page may have made a request. */
 type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 const hostShape = /^(?:\[[\da-f:.]+\]|[^\s/@?#\\:[\]]+)(?::\d{1,5})?$/i
@@ -20,9 +20,9 @@ loopback.addAddress('::1', 'ipv6')
 
 /**
  * Recognises requests that a web page may have made: those from a different origin, and those with a Host that is not
- * loopback, because a foreign name can be made to resolve to this machine (DNS rebinding).
+ * loopback. The owner of a foreign name can make it resolve to this machine (DNS rebinding).
  *
- * @param url - the request's path and query. If given, links to the page are accepted
+ * @param url - the request's path and query. If given, accepts what {@link isLinkToPage} accepts
  */
 export function foreignSign(headers: PageHeaders, url?: string): ForeignSign | undefined {
   if (!isLoopbackHost(headers.host)) return 'foreign_host'
@@ -37,14 +37,14 @@ export function isForeignOrigin(headers: PageHeaders, url = ''): boolean {
   return site !== 'none' && site !== 'same-origin' && !isLinkToPage(headers, url)
 }
 
-/** Whether a person followed a link to the page, sign-in or a health check. The linking page can't read the answer. */
+/** Whether a person followed a link to one of these paths. The page with the link can't read the answer. */
 function isLinkToPage(headers: PageHeaders, url: string): boolean {
   const isTopLevel =
     headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
   return isTopLevel && /^\/(?:_evroute\/(?:sign-in)?|healthz|readyz)?(?:\?|$)/.test(url)
 }
 
-/** Whether an address to listen on, or its host name, can be reached only from this machine. */
+/** Whether an IP address or a host name can be reached only from this machine. */
 export function isLoopbackAddress(host: string): boolean {
   return isLoopbackHost(isIP(host) === 6 ? `[${host}]` : host)
 }
@@ -54,7 +54,7 @@ function isLoopbackHost(host: string | undefined): boolean {
   return name !== undefined && isLoopback(name)
 }
 
-/** Returns the name or address of a Host header as URLs write it: in lower case, an address in its short form. */
+/** Returns a Host header without its port, as URLs spell it: in lower case, with addresses in short form. */
 function nameOf(host: string): string | undefined {
   if (!hostShape.test(host) || parseUrl(`http://${host}`) === undefined) return undefined
   return new URL(`http://${host}`).hostname

@@ -10,7 +10,7 @@ export interface HttpAnswer {
   readonly body: string | Buffer
 }
 
-/** Makes an answer whose body is a document as JSON, with its content type. */
+/** Makes an answer with JSON as its body and content type. */
 export function jsonAnswer(
   status: number,
   document: object,

@@ -17,8 +17,8 @@ const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 12
 const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
 
 /**
- * Parses an IP address, and drops its zone; undefined for all other text, including short, octal and hexadecimal forms
- * of IPv4. An IPv4-mapped IPv6 address becomes IPv4, so that rules see only one form of each address.
+ * Parses an IP address, without its zone. An IPv4-mapped IPv6 address becomes IPv4, so that rules see only one form of
+ * each address. Returns undefined for other text, and for short, octal and hexadecimal forms of IPv4.
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const address = parseAsSpelled(text)
@@ -26,8 +26,8 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Parses a block such as `10.0.0.0/8`, or an address as a block of one; undefined for all other text. Also undefined
- * if bits after the prefix are set, because the text may mean the address or its network.
+ * Parses a block such as `10.0.0.0/8`, or an address as a block of one. Returns undefined for other text, and if bits
+ * after the prefix are set: `10.1.0.0/8` may mean the address or the network.
  */
 export function parseBlock(text: string): AddressBlock | undefined {
   const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
@@ -36,7 +36,7 @@ export function parseBlock(text: string): AddressBlock | undefined {
   const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
   const freeBits = widthsBits[address.family] - prefixBits
   if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
-  // The prefix of a mapped block has at least 96 bits, because the 96th bit of a mapped address is set.
+  // The 96th bit of a mapped address is set, and no bit after the prefix is. So the prefix has at least 96 bits.
   return isInBlock(address, mapped)
     ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
     : { ...address, prefixBits }

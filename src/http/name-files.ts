@@ -7,7 +7,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAdd
   for (const line of text.split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
     const family = isIP(address)
-    // An address with a zone is link-local, and a URL cannot name its interface.
+    // Skip addresses with a zone: they are link-local, and a URL cannot name their interface.
     if (family === 0 || address.includes('%')) continue
     for (const name of names.map((each) => each.toLowerCase())) {
       hosts.set(name, [...(hosts.get(name) ?? []), { address, family }])

@@ -36,9 +36,8 @@ export interface NameSourceOptions {
 }
 
 /**
- * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. Not with `dns.lookup`,
- * which blocks one of Node's four threads until a DNS server answers: four names could block all look-ups and file
- * access.
+ * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. The system's resolver
+ * comes last, because it blocks one of Node's four threads until a DNS server answers. Files need the same threads.
  */
 export class NameSource {
   readonly #options: NameSourceOptions
@@ -131,7 +130,7 @@ export class NameSource {
   }
 }
 
-/** Reads a file. If it cannot be read, returns what it contained before; undefined if it never could. */
+/** Reads a file. If that fails, returns its last known content; undefined if there is none. */
 function contentOf<Content>(file: FollowedFile<Content>): Content | undefined {
   try {
     return file.content

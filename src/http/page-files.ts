@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname } from 'node:path'
 
-/** Where the build puts the pages: at the same path relative to `src`, `dist` and the bundled command. */
+/** Where the build puts the pages. The relative path is the same from `src`, `dist` and the bundled command. */
 const folder = (): URL => new URL('../../dist/page/', import.meta.url)
 
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const headers: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Serves the files of the pages. Reads all of them at the first request, and again if that failed. */
+/** Serves the files of the pages. The first request reads all of them; if it finds none, the next one tries again. */
 export class PageFiles {
   readonly #start: string
   #files: Awaited<ReturnType<typeof readFiles>> = new Map()
@@ -46,7 +46,7 @@ export class PageFiles {
 /** Reads all files, by name. A request only looks a name up, so it cannot leave the folder. */
 async function readFiles() {
   const files = new Map<string, { readonly bytes: Buffer; readonly mediaType: string }>()
-  // A program that bundles the receiver has no such folder and, as CommonJS, no `import.meta.url`.
+  // A program that bundles the receiver gets no files: it has no such folder and, in CommonJS, no `import.meta.url`.
   const list = async () => readdir(folder(), { recursive: true })
   for (const file of await list().catch(() => [])) {
     const name = file.replaceAll('\\', '/')

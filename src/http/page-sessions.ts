@@ -84,7 +84,7 @@ export class PageSessions {
 
 /** Makes a `Set-Cookie` header. Scripts can't read the cookie; browsers send it only from this site to this path. */
 function cookie(request: BrowserRequest, token: string, durationMs: number): string {
-  // If this header is wrong, the client's browser sends the cookie over https only.
+  // A client that forges this header harms only itself: its browser then sends the cookie over https only.
   const isSecure = request.socket.encrypted ?? request.headers['x-forwarded-proto'] === 'https'
   const attributes = `Path=/_evroute/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
   return `${cookieName(request)}=${token}; ${attributes}; Max-Age=${durationMs / 1_000}`

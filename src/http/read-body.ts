@@ -5,7 +5,7 @@ import { FairBudget, type FairShare } from './fair-budget.ts'
 /** How much of a request's body to keep, and how fast it must arrive. */
 export interface BodyLimits {
   readonly bytesMax: number
-  /** A virtual clock stands still while the body is read. */
+  /** Measures the deadline and the pace. A virtual clock stands still while the body is read. */
   readonly clock: Clock
   /** Minimum pace; a slower body is abandoned before its deadline. No minimum by default. */
   readonly pace?: Consumption['pace']
@@ -58,7 +58,7 @@ export async function readSharedBody(
   return { kind: 'no_room', isRead: reading.kind === 'complete' }
 }
 
-/** Reads and discards the rest of a body, within the same limits. Never rejects. */
+/** Reads and discards the rest of a body, within the limits of {@link readSharedBody}. Never rejects. */
 export function discardBody(
   request: IncomingMessage,
   limits: BodyLimits,
@@ -107,7 +107,7 @@ class KeptBytes {
     this.#share = share
   }
 
-  /** False if the share had no room, so that nothing is kept. */
+  /** False once the share had no room. Nothing is kept then. */
   get hasRoom(): boolean {
     return this.#hasRoom
   }
@@ -182,7 +182,7 @@ function consume(
       resolve(end)
     }
     const stop = (): void => {
-      // Without listeners, a request that isn't paused reads on and discards everything.
+      // Once its listeners are gone, an unpaused request reads on and discards everything.
       request.pause()
       settle('stopped')
     }
@@ -203,7 +203,7 @@ function consume(
     const release = clock.hold()
     keepPace(timeoutMs)
     request.on('data', onData).on('end', onEnd).on('close', onClose)
-    // The request is paused if it was already read from.
+    // An earlier reading may have paused the request.
     request.resume()
   })
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../runtime/index.ts'
 import { sendAnswer, type HttpAnswer } from './http-answer.ts'
 import { lingerBytesMax, lingerMs } from './read-body.ts'
 
-/** Why a request cannot be handled. `malformed`: incomplete or not HTTP. `head_too_large`: its line and headers. */
+/** Why a request is faulty. `malformed`: incomplete or not HTTP. `head_too_large`: line and headers are too long. */
 export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
 
 /** Makes the answer to a faulty request, in the form that a port's clients expect. */
@@ -24,7 +24,7 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
     if (!(socket instanceof Socket)) return
     const bytesRead = bytesReadAtFault.get(socket)
     if (bytesRead !== undefined) {
-      // Later bytes are discarded, but also cause this event.
+      // After a fault, further bytes are discarded, but each chunk causes another `clientError`.
       if (socket.bytesRead - bytesRead > lingerBytesMax) socket.destroy()
       return
     }
