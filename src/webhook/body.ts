@@ -4,8 +4,8 @@ import type { AliasBody, AliasKeys, AnalyticsEvent, WebhookBody } from '../model
 type Draft<Body> = { readonly [Name in keyof Body]-?: Body[Name] | undefined }
 
 /**
- * Builds the JSON text that an endpoint receives. Exactly these bytes are stored, signed and sent. They equal the
- * output of `JSON.stringify`, so that a receiver that parses and stringifies the body gets the same bytes.
+ * Builds the JSON text that an endpoint receives. Exactly these bytes are stored, signed and sent. A receiver gets the
+ * same bytes from `JSON.stringify(JSON.parse(body))`.
  */
 export function buildWebhookBody(event: AnalyticsEvent, aliasKeys: AliasKeys): string {
   return JSON.stringify(draftBody(event, aliasKeys))

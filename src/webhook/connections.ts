@@ -48,8 +48,8 @@ export interface ConnectionsOptions {
 export type MakeRequest = () => Dispatcher.DispatchOptions
 
 /**
- * The connections to one origin. Each carries one request at a time. An undici Pool can't replace them: it can't abort
- * a connection attempt, even when it is closed, and exceeds its connection limit after a failed one.
+ * The connections to one origin. Each carries one request at a time. A single undici Pool can't replace this class: the
+ * pool can't abort a connection attempt, even on closing, and exceeds its connection limit after a failed attempt.
  */
 export class Connections {
   readonly #options: ConnectionsOptions
@@ -93,7 +93,7 @@ export class Connections {
     const { answerLimits, onConnection } = this.#options
     try {
       const answer = await connection.request(make(), answerLimits)
-      // If an answer was cut off, end the connection, or undici would replace it although no request needs a new one.
+      // After a cut-off answer, undici would open a connection that no request needs. Ending this one prevents that.
       if (!answer.isWhole) await connection.end()
       return answer
     } catch (error) {
@@ -122,7 +122,7 @@ export class Connections {
     })
   }
 
-  /** Reuses a connection only once its socket has closed: the endpoint must never see more than `connectionsMax`. */
+  /** Waits until a closing socket has closed, so that the endpoint never sees more than `connectionsMax`. */
   #release(connection: Connection): void {
     if (connection.closing === undefined) this.#lend(connection)
     else void connection.closing.then(() => this.#lend(connection))
@@ -184,8 +184,7 @@ export class Connection {
   request(options: Dispatcher.DispatchOptions, limits: AnswerLimits): Promise<Answer> {
     // #open corrects this if there is no connection to reuse.
     this.#kind = 'reused'
-    // Use a pool of one connection instead of a bare client: before a pool reuses a connection, it reads
-    // unsolicited bytes, so that they are never mistaken for the next answer.
+    // Before a pool reuses a connection, it reads unsolicited bytes. A bare client could take them for the next answer.
     const pool = (this.#pool ??= new Pool(this.#options.origin, {
       connections: 1,
       keepAliveMaxTimeout: connectionAgeMsMax,
@@ -216,7 +215,7 @@ export class Connection {
     this.#pool = undefined
     this.#socket = undefined
     this.#life = undefined
-    // If a socket is still connecting, the pool drops it without closing it.
+    // The pool doesn't close a socket that is still connecting, so destroy the socket too.
     const destroyed = pool?.destroy(proxyTimeout(socket) ?? null)
     socket?.destroy()
     await destroyed

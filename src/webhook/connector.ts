@@ -12,7 +12,7 @@ import { AddressRefusedError } from '../model/index.ts'
 import { isShortage, ProxyError } from './outcome.ts'
 import { buildConnector } from './undici.ts'
 
-/** Opens a socket and returns it unconnected, which undici's type omits; undefined if the address is forbidden. */
+/** Opens a socket and returns it unconnected; undefined if the address is forbidden. undici's type omits the result. */
 export type Connect = (
   options: BuildConnector.Options,
   callback: BuildConnector.Callback,

@@ -16,7 +16,7 @@ import {
 
 /**
  * The settings of a destination, before {@link checkDestination} checks them. By default, a destination is enabled,
- * accepts historical events, names the ids of an alias as the specification does, and gets 10 requests at once.
+ * accepts historical events, and gets 10 requests at once per endpoint. Alias ids have the specification's names.
  */
 export interface DestinationSettings
   extends

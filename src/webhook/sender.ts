@@ -70,8 +70,8 @@ export function webhookHeaders(
 /** Sends webhooks to the endpoints of one destination over its own connections. */
 export interface Sender {
   /**
-   * Signs a webhook and posts it once. Doesn't follow redirects. Never rejects: every result is an outcome,
-   * `interrupted` after {@link close}. The deadline always runs in real time, because it measures the endpoint.
+   * Signs a webhook and posts it once. Doesn't follow redirects. Rejects only if the sender's thread fails. After
+   * {@link close}, the outcome is `interrupted`. The deadline runs in real time even with a virtual clock.
    */
   post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome>
   /** Closes all connections at once and aborts requests in flight. Idempotent. */
@@ -155,7 +155,7 @@ export class WebhookSender implements Sender {
     return target
   }
 
-  /** Allows one connection for each request that the endpoints at this origin may have in flight. */
+  /** Allows `concurrency` connections for each of the destination's endpoints at the origin. */
   async #connectionsTo(origin: string, paths: TlsPaths | undefined): Promise<Connections> {
     const { destination, guard, onConnection, random = () => 0, log = silentLog } = this.#options
     const { Connections, TlsFiles } = await loadConnections()

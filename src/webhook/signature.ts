@@ -17,8 +17,8 @@ const scratchLengthMax = 16 * 1024
 const scratch = Buffer.allocUnsafeSlow(blockBytes + 3 * scratchLengthMax)
 
 /**
- * Signs bodies with one secret, as {@link signBody} does but in half the time. It pads the key only once, and
- * computes each of HMAC's two hashes in a single call, because the stream in an `Hmac` costs more than hashing.
+ * Signs bodies with one secret in half the time of {@link signBody}. Pads the key only once. Computes each of the two
+ * hashes of HMAC in a single call, because the stream in an `Hmac` costs more than hashing.
  */
 export class BodySigner {
   readonly #secret: string

@@ -1,12 +1,12 @@
 import { createHash, createHmac } from 'node:crypto'
 
-/** A webhook to send: its body, its id and any headers of its own. */
+/** A webhook that is not signed yet. */
 export interface OutgoingWebhook {
   /** The exact text to send and sign. */
   readonly body: string
   /** The event's messageId. The body of a delete notification does not contain it. */
   readonly messageId: string
-  /** Extra headers for this request only; none if absent. */
+  /** Extra headers for this request only. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
@@ -50,9 +50,9 @@ export function standardWebhooksHeaders(
 }
 
 /**
- * Encodes a messageId for `webhook-id`. Visible ASCII characters stay, except `%` and `.`, which separates the parts of
- * the signed content. All other characters are percent-encoded in UTF-8, as for `decodeURIComponent`. If the result
- * exceeds 256 characters, returns `sha256_` and the hexadecimal SHA-256 of the messageId instead.
+ * Encodes a messageId for `webhook-id`. Percent-encodes `%`, `.` and all characters that are not visible ASCII, in
+ * UTF-8 as for `decodeURIComponent`. The signed content needs `.` as its separator. If the result exceeds 256
+ * characters, returns `sha256_` and the hexadecimal SHA-256 of the messageId instead.
  */
 export function webhookId(messageId: string): string {
   const id = messageId.replace(/(?:[^!-~]|[.%])+/g, percentEncode)

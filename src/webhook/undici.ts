@@ -6,14 +6,13 @@ import undiciErrors from 'undici/lib/core/errors.js'
 // @ts-expect-error undici declares types for its main entry only.
 import UndiciPool from 'undici/lib/dispatcher/pool.js'
 
-// The main entry of undici also loads fetch, WebSockets, cookies and mocks, which takes 80 ms instead of 25. These
-// paths are not part of undici's interface, so package.json pins its version. The types come from the main entry.
+// Loading these paths takes 25 ms. The main entry takes 80 ms, because it also loads fetch, WebSockets, cookies and
+// mocks. The paths are not public, so package.json pins undici's version. The types come from the main entry.
 
 /** undici's pool of connections to one origin. */
 export const Pool = UndiciPool as typeof undici.Pool
-/** An instance of undici's pool. */
 export type Pool = undici.Pool
 /** Makes a function that opens sockets for undici. */
 export const buildConnector = connect as typeof undici.buildConnector
-/** undici's error classes. */
+/** undici's error classes. Connections also throw them for failures of their own. */
 export const errors = undiciErrors as typeof undici.errors

@@ -18,17 +18,17 @@ export interface ThreadWebhook extends OutgoingWebhook {
   readonly url: string
 }
 
-/** How a request ended, and the connections that were used since the last result. */
+/** The result of a sender's `post`. */
 export interface RequestResult {
   readonly outcome: RequestOutcome
   /** One for each request that has ended since the last result. */
   readonly connections: readonly ConnectionKind[]
 }
 
-/** The objects in a thread whose methods other threads call: the thread itself, and senders by number. */
+/** The objects that other threads can call in a sender thread: the thread itself, and each open sender by number. */
 export interface SenderParts {
   readonly thread: {
-    /** Opens a sender, and adds it to these objects under the number. */
+    /** Opens a sender, which can then be called by its number. */
     readonly open: (opening: {
       readonly number: number
       readonly options: ThreadSenderOptions
@@ -38,12 +38,12 @@ export interface SenderParts {
   }
   [sender: number]: {
     readonly post: (webhook: ThreadWebhook) => Promise<RequestResult>
-    /** Closes the sender and removes it from these objects. */
+    /** Closes the sender, which can then no longer be called. */
     readonly close: () => Promise<void>
   }
 }
 
-/** A log line from the sender with this number, at level warn. */
+/** A log line of a sender, at level warn. */
 export interface SenderWarning {
   readonly sender: number
   readonly message: string

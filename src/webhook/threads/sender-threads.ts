@@ -11,7 +11,7 @@ import type {
 
 const program = workerProgram('sender-thread', import.meta.url)
 
-/** Threads among which senders are divided. A thread starts with its first sender. If it dies, requests reject. */
+/** Divides senders among threads. A thread starts with its first sender. If it dies, its senders' requests reject. */
 export class SenderThreads {
   readonly #threadsMax: number
   readonly #threads: SenderThread[] = []
@@ -23,9 +23,8 @@ export class SenderThreads {
   }
 
   /**
-   * Opens a sender in one of the threads. Opens it in this thread instead if it needs something that cannot be passed to
-   * a thread (a function that composes requests or resolves names, or a clock other than the system's), or if a bundler
-   * left out the thread's program.
+   * Opens a sender in one of the threads. Opens it in the calling thread if a bundler left out the thread's program, or
+   * for options that cannot be passed on: `compose`, the guard's `resolveName`, or a clock other than the system's.
    */
   open(options: SenderOptions): Sender {
     const { compose, guard, clock = systemClock } = options
