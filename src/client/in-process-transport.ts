@@ -1,4 +1,3 @@
-import { messageOf } from '../model/index.ts'
 import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './transport.ts'
 
 /** A batch from a client in this process. */
@@ -9,25 +8,19 @@ export interface InProcessBatch {
   readonly sentAt: string
 }
 
-/** Accepts a batch. Resolves with the rejected calls once the others are stored. */
+/** Accepts a batch. Resolves once the calls are stored, with those that are rejected, if any. */
 export type AcceptBatch = (
   batch: InProcessBatch,
-) => Promise<{ readonly rejected: readonly RejectedCall[] }>
+) => Promise<{ readonly rejected: readonly RejectedCall[] } | undefined>
 
 /** Makes a transport to a function in this process. If the function rejects, the calls fail as `internal`. */
 export function createInProcessTransport(accept: AcceptBatch): Transport {
   return Object.freeze({
-    send: (batch: EncodedBatch) => handOver(batch, accept),
+    send: async ({ body }: EncodedBatch): Promise<TransportOutcome> => {
+      const { batch, sentAt } = JSON.parse(body) as { batch: unknown[]; sentAt: string }
+      const answer = await accept({ calls: batch, sentAt })
+      return { kind: 'accepted', rejected: answer?.rejected }
+    },
     close: () => Promise.resolve(),
   })
-}
-
-async function handOver({ body }: EncodedBatch, accept: AcceptBatch): Promise<TransportOutcome> {
-  try {
-    const { batch, sentAt } = JSON.parse(body) as { batch: unknown[]; sentAt: string }
-    const { rejected } = await accept({ calls: batch, sentAt })
-    return { kind: 'accepted', rejected }
-  } catch (error) {
-    return { kind: 'refused', code: 'internal', message: messageOf(error) }
-  }
 }
