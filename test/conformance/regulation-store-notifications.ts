@@ -136,6 +136,16 @@ function counted(tested: RegulationsUnderTest): void {
     ])
   })
 
+  test('is not purged before its regulation finishes if it failed or expired', async () => {
+    const id = await create(tested, 'u_1', 'u_2', 'u_3')
+    const [first, second] = await tested.claim('crm')
+    await tested.settle(ended('failed', first!), ended('expired', second!))
+    await tested.purge({ failedBeforeMs: nowMs + 1 })
+    expect((await tested.regulation(id)).streams).toEqual([
+      stream('website', 'crm', { pending: 1, failed: 1, expired: 1 }),
+    ])
+  })
+
   test('still counts after it is purged, if its regulation finished before', async () => {
     const id = await create(tested, 'u_1', 'u_2')
     const [first, second] = await tested.claim('crm')

@@ -25,6 +25,7 @@ import {
   storyOf,
   type ListedRow,
 } from '../log/logged-delivery.ts'
+import { isPurgeable } from '../regulations/regulation-notifications.ts'
 import { firstRow, raw, sql, type Query, type Script, type Sql } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import type { TableRows } from '../store.ts'
@@ -74,7 +75,7 @@ const purgeEndedSql = `
     CROSS JOIN LATERAL (
       SELECT destination_id, id FROM evroute_deliveries
       WHERE destination_id = destination.destination_id AND state = ended.state
-        AND state <> 'pending' AND settled_at < $2
+        AND state <> 'pending' AND settled_at < $2 AND (state = 'delivered' OR ${isPurgeable.sql})
       ORDER BY settled_at LIMIT $3
       FOR UPDATE SKIP LOCKED) old
     LIMIT $3

@@ -55,6 +55,14 @@ export function streamsOf(json: string): readonly NotificationStream[] {
 /** The condition of a delivered notification that is not yet erased. */
 const isUnerased = raw("delivery.state = 'delivered' AND delivery.user_id IS NOT NULL")
 
+/**
+ * The condition that a failed or expired delivery may be purged. An unfinished regulation still has to count its failed
+ * notifications.
+ */
+export const isPurgeable = raw(
+  "(type <> 'delete' OR NOT EXISTS (SELECT 1 FROM evroute_regulations WHERE finished_at IS NULL))",
+)
+
 /** The notifications of an unfinished regulation. They have consecutive ids. */
 export class RegulationNotifications {
   readonly #streams: readonly NotificationStream[]
@@ -108,7 +116,7 @@ export class RegulationNotifications {
       const of = (state: LoggedState): number =>
         counts.get(keyOf(sourceId, destinationId, state)) ?? 0
       const [pending, failed, expired] = [of('pending'), of('failed'), of('expired')]
-      // Count purged notifications as delivered: by default, failed and expired ones are kept longer.
+      // Count purged notifications as delivered: the others are kept until the regulation finishes.
       const delivered = all - pending - failed - expired
       return { sourceId, destinationId, pending, delivered, failed, expired }
     })

@@ -1,5 +1,6 @@
 import type { EndedCounts, LeaseEnd, PurgeRequest } from '../../delivery/index.ts'
 import { sql, type Query } from '../sql.ts'
+import { isPurgeable } from '../regulations/regulation-notifications.ts'
 import { fromStored } from '../stored-text.ts'
 import type { LogParts } from './store-parts.ts'
 
@@ -57,7 +58,7 @@ function deliveredBefore(beforeMs: number, rowsMax: number): Query {
 
 function failedBefore(beforeMs: number, rowsMax: number): Query {
   return sql`SELECT id, destination_id, body_id, state FROM deliveries
-    WHERE (state = 'failed' OR state = 'expired') AND settled_at < ${beforeMs}
+    WHERE (state = 'failed' OR state = 'expired') AND settled_at < ${beforeMs} AND ${isPurgeable}
     ORDER BY settled_at LIMIT ${rowsMax}`
 }
 

@@ -116,7 +116,7 @@ test('only the counts of the audit read every row of a table', () => {
 test.each([
   ["WHERE state = 'delivered' AND settled_at < ?", 'INDEX deliveries_delivered (settled_at<?)'],
   [
-    "(state = 'failed' OR state = 'expired') AND settled_at < ? ORDER BY",
+    "(state = 'failed' OR state = 'expired') AND settled_at < ?",
     'INDEX deliveries_ended (settled_at<?)',
   ],
   [
