@@ -67,7 +67,7 @@ export class Prefetch {
     }
   }
 
-  /** Whether a lease could expire during a request that starts now. Another process would then also send it. */
+  /** Whether a lease could expire during a request that starts now. Another process would then resend the delivery. */
   isStale(delivery: LeasedDelivery): boolean {
     if (delivery.leasedUntilMs === undefined) return false
     const lease = this.#leases.get(delivery)

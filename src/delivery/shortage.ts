@@ -37,10 +37,7 @@ export class Shortage {
     return this.#paused.has(destination)
   }
 
-  /**
-   * Notes the outcome of a request. `requests` is how many are in flight, including this one. `requestsMax` is the
-   * limit without a shortage.
-   */
+  /** Notes the outcome of a request. `requests` are in flight, including this one; `requestsMax` is the usual limit. */
   ended(
     outcome: RequestOutcome,
     destination: object,
