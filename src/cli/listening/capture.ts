@@ -1,5 +1,5 @@
 import { open, stat, type FileHandle } from 'node:fs/promises'
-import { recordLine, type EvrouteError } from '../../model/index.ts'
+import { EvrouteError, recordLine } from '../../model/index.ts'
 import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 import { cannotWrite } from '../output/error.ts'
 
@@ -8,7 +8,7 @@ export async function openCapture(path: string) {
   const failure = new AbortController()
   const fail = (error: unknown): void => failure.abort(cannotSave(path, error))
   const file = await openToAppend(path).catch((error: unknown) => {
-    throw cannotSave(path, error)
+    throw error instanceof EvrouteError ? error : cannotSave(path, error)
   })
   const write = async (event: ReceivedEvent): Promise<void> => {
     if (!failure.signal.aborted) await file.appendFile(recordLine(eventRecord(event))).catch(fail)
@@ -29,19 +29,29 @@ export async function openCapture(path: string) {
 }
 
 async function openToAppend(path: string): Promise<FileHandle> {
+  const [first, last] = await edgesOf(path)
+  if (first.equals(gzipMagic)) {
+    const message = `Cannot save to ${path}: it is compressed, so nothing can be appended to it`
+    throw new EvrouteError({ code: 'cannot_write_file', message, hint: 'Name a different file.' })
+  }
   const file = await open(path, 'a', 0o600)
   // A crash can leave an incomplete line. The next record must not become part of it.
-  if (await isTorn(path)) await file.appendFile('\n')
+  if (last.length > 0 && last.toString() !== '\n') await file.appendFile('\n')
   return file
 }
 
-/** Whether a file ends in the middle of a line; false for pipes and devices. */
-async function isTorn(path: string): Promise<boolean> {
-  const info = await stat(path)
-  if (!info.isFile() || info.size === 0) return false
+const gzipMagic = Buffer.of(0x1f, 0x8b)
+
+/** Returns the first two bytes of a file and its last one; nothing for an empty file, a pipe or a device. */
+async function edgesOf(path: string): Promise<readonly [first: Buffer, last: Buffer]> {
+  const info = await stat(path).catch(() => undefined)
+  if (info?.isFile() !== true || info.size === 0) return [Buffer.alloc(0), Buffer.alloc(0)]
   await using file = await open(path, 'r')
-  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, info.size - 1)
-  return buffer.toString() !== '\n'
+  const read = async (from: number, bytes: number): Promise<Buffer> => {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, from)
+    return buffer.subarray(0, bytesRead)
+  }
+  return [await read(0, 2), await read(info.size - 1, 1)]
 }
 
 function cannotSave(path: string, cause: unknown): EvrouteError {

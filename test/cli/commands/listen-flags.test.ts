@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { TestEndpoint } from '../../support/endpoint.ts'
@@ -73,6 +74,16 @@ test.runIf(process.platform === 'linux')('--last cannot read every file of --sav
   const { code, stderr } = await run(['listen', '-p', '0', '--save', file, '--last', '2'])
   expect(stderr).toContain(`Cannot read ${file}: `)
   expect(code).toBe(7)
+})
+
+test('--save does not append to a compressed file', async () => {
+  const file = join(await temporaryFolder(), 'capture.ndjson.gz')
+  const compressed = gzipSync('{"v":1}\n')
+  await writeFile(file, compressed)
+  const { code, stderr } = await run(['listen', '-p', '0', '--save', file, '--timeout', '0ms'])
+  expect(code).toBe(7)
+  expect(stderr).toContain(`Cannot save to ${file}: it is compressed`)
+  expect((await readFile(file)).equals(compressed)).toBe(true)
 })
 
 test('--token lets other machines read the requests', async () => {
