@@ -21,7 +21,7 @@ export interface Findings {
   readonly signature: SignatureJudgement
 }
 
-/** A request that is not answered yet. */
+/** All facts about a request that decide its answer. */
 export interface Unanswered extends Findings {
   readonly path: string
   /** The number of the endpoint that received the request, counting from 1. */
@@ -94,7 +94,7 @@ function refuse(
     return errorAnswer(401, `signature_${signature.verdict}`, signature.reason)
   }
   const { kind } = content
-  if (kind === 'malformed' && (requested === undefined || notThere.has(content.code))) {
+  if (kind === 'malformed' && (requested === undefined || unreadCodes.has(content.code))) {
     const { code, message } = content
     const { status = 400, headers = {} } = malformedHeads[code] ?? {}
     return withHeaders(errorAnswer(status, code, message), headers)
@@ -102,8 +102,8 @@ function refuse(
   return problem === null ? undefined : errorAnswer(400, 'invalid_path', problem)
 }
 
-/** Codes of requests without a complete body. They never get the answer that their path asks for. */
-const notThere: ReadonlySet<RefusalCode> = new Set([
+/** A request with one of these codes was not read completely. It gets an error even if its path asks for an answer. */
+const unreadCodes: ReadonlySet<RefusalCode> = new Set([
   'body_too_large',
   'body_too_slow',
   'incomplete_body',
@@ -129,7 +129,7 @@ function planned(given: GivenAnswer): Pick<Decision, 'reply' | 'injected'> {
 /** Closes the connection, because the unread rest of a body would look like the next request. */
 const close = { connection: 'close' }
 
-/** Status and headers of the answers to malformed requests; for other codes, 400 and no headers. */
+/** Status and headers of the error for a malformed request. A code that is not listed gets 400 and no headers. */
 const malformedHeads: Partial<Record<RefusalCode, Pick<HttpAnswer, 'status' | 'headers'>>> = {
   body_too_large: { status: 413, headers: close },
   body_too_slow: { status: 408, headers: close },

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLoopbackAddress } from '../http/index.ts'
 import { SettingError } from '../model/index.ts'
 
-/** The path prefix of the API. */
+/** The API and the page are below this path. */
 export const apiPrefix = '/_evroute/'
 /** The path prefix of actions, which need POST. */
 export const actionsPrefix = '/_evroute/actions/'
@@ -15,9 +15,8 @@ export class NotFoundError extends Error {}
 const proxyHeader = /^(?:via|cdn-loop|(?:x-)?forwarded(?:-.+)?|.+-(?:real|client|connecting)-ip)$/
 
 /**
- * Whether a request comes from this machine: over a loopback address, and not through a proxy or an HTTP tunnel, which
- * can act for a different machine. By default, nginx before 1.29.7 adds no header but speaks HTTP/1.0.
- * Later versions and TCP tunnels leave no trace.
+ * Whether a request comes from this machine. A request through a proxy or an HTTP tunnel does not count, because a
+ * different machine may have sent it. TCP tunnels, and proxies that add no header, cannot be recognised.
  */
 export function isLocalRequest({
   headers,
@@ -26,6 +25,7 @@ export function isLocalRequest({
 }: Pick<IncomingMessage, 'headers' | 'httpVersion'> & {
   readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>
 }): boolean {
+  // By default, nginx adds no header, but before 1.29.7 it speaks HTTP/1.0.
   const isProxied =
     httpVersion === '1.0' || Object.keys(headers).some((name) => proxyHeader.test(name))
   return !isProxied && isLoopbackAddress(socket.remoteAddress ?? '')

@@ -7,10 +7,7 @@ import { actionsPrefix, apiPrefix } from './api-exchange.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/**
- * Makes the request listener of a receiver. `answer` handles `GET` below `/_evroute/`, and `POST` below
- * `/_evroute/actions/`. `receive` handles all other requests, except `GET /healthz` and `GET /` from a browser.
- */
+/** Makes a receiver's request listener. It calls `answer` for the page and the API, otherwise `receive`. */
 export function receiverApp(
   { answer, receive }: Readonly<Record<'answer' | 'receive', Handler>>,
   log: Log,

@@ -12,8 +12,8 @@ import { Waits } from './waits.ts'
 const eventsMax = 100_000
 
 /**
- * Opens a viewer, which serves the page and the API of a receiver for the requests of a capture. It receives no
- * webhooks. Throws `port_in_use` or `cannot_listen`.
+ * Opens a viewer for the requests of a capture: the page and the API of a receiver. Refuses webhooks. Throws
+ * `port_in_use` or `cannot_listen`.
  */
 export async function openCaptureViewer({
   port,
@@ -52,7 +52,6 @@ export async function openCaptureViewer({
   return {
     /** The viewer's URL, without a path. */
     url: listening.url,
-    /** Returns the number of requests that are shown, and that were added. */
     counts: () => ({ shown: log.events.length, read: log.counts.received }),
     /** Adds a request, numbered after the last one. */
     add: (event: UnnumberedEvent): Promise<void> => log.add(() => event),

@@ -4,7 +4,7 @@ import { listen, type Listening } from '../http/index.ts'
 import { certificateOf } from './faults/index.ts'
 import type { ReceiverSettings } from './settings.ts'
 
-/** The address of a receiver. */
+/** Where a receiver listens, and what clients need to reach it. */
 export interface ReceiverAddress {
   /**
    * The URL for webhooks. Any path below it works too. Some paths select the answer: `/status/503`, `/delay/6s`,
@@ -24,7 +24,7 @@ export interface ReceiverAddress {
 /** The open ports of a receiver. */
 export type Endpoints = Awaited<ReturnType<typeof openEndpoints>>
 
-/** Opens all ports, or none. Endpoints count from 1. Throws `port_in_use` or `cannot_listen`. */
+/** Opens all ports, or none. Numbers the endpoints from 1. Throws `port_in_use` or `cannot_listen`. */
 export async function openEndpoints(
   settings: ReceiverSettings,
   handlerOf: (endpoint: number) => RequestListener,

@@ -54,7 +54,7 @@ export interface Forwarding {
   readonly answer: string
 }
 
-/** A request to forward. */
+/** The parts of a received request that forwarding needs. */
 export interface ForwardedRequest {
   /** The type of the webhook; null if the request is malformed. */
   readonly type: EventType | null
@@ -79,7 +79,7 @@ export class Forwarder {
   readonly #clock: Clock
   /** Aborts the requests in flight. */
   readonly #ends = new Set<AbortController>()
-  /** The `Via` of forwarded requests, which marks those that come back. */
+  /** The `Via` of forwarded requests. A received request that has it went in a circle. */
   readonly #via: string
   #closed = false
 
@@ -134,7 +134,7 @@ export class Forwarder {
       const { rawBody } = received
       const options = { signal: end.signal, rejectUnauthorized: !insecure }
       const response = await post(target, { headers: sent, rawBody }, options)
-      // Limit the body even if there is no time limit: it could arrive slowly for ever.
+      // Without a time limit, a body could arrive slowly for ever, so give the body 5 s.
       const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
       const { text } = await readAnswer(response, answerLimits)
       rest?.cancel()
@@ -175,7 +175,7 @@ export class Forwarder {
   }
 }
 
-/** Posts a request, with `Host` and `Content-Length`, over a new connection: local applications restart often. */
+/** Posts a request over a new connection, because a local application that restarted has closed the old ones. */
 export async function post(
   url: URL,
   { headers, rawBody }: Pick<ForwardedRequest, 'headers' | 'rawBody'>,

@@ -78,9 +78,9 @@ function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents 
 }
 
 /**
- * Any web page in a browser can send requests to this machine. The browser adds an `Origin` to all methods but GET and
- * HEAD. It adds a `Sec-Fetch-Site` unless the page's own host name resolves to this machine (DNS rebinding). So the
- * Host of a GET without an `Origin` must be a loopback name. A POST without one may have any Host: tunnels send any.
+ * Any web page in a browser can send requests to this machine. A POST from a page has an `Origin`. A GET or HEAD has
+ * none. It has no `Sec-Fetch-Site` either if the page's host name resolves to this machine (DNS rebinding), so its Host
+ * must be a loopback name. A POST without an `Origin` may have any Host, because tunnels send any.
  */
 function withheldReason(
   { method, headers }: IncomingMessage,

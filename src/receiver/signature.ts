@@ -27,7 +27,7 @@ export const uncheckedSignature: SignatureJudgement = Object.freeze({
 /** Verifies the `X-Signature` of a request against the bytes that arrived, and explains a wrong one. */
 export type SignatureJudge = (request: SuspectRequest, nowMs: number) => SignatureJudgement
 
-/** Makes a judge from the shared secret, and others that a sender may use by mistake. */
+/** Makes a judge from the shared secret and the secrets that a sender may use by mistake. */
 export function signatureJudge(secrets: Secrets): SignatureJudge {
   const diagnostician = new Diagnostician(secrets)
   return (request, nowMs) => {

@@ -25,9 +25,9 @@ import type { ReceivedEvent } from './received-event.ts'
  *   As soon as too many events have arrived, answers 409 with the `surplus` event
  * - `GET /_evroute/events?match=<match>&after=<seq>`: the records of the kept events, as NDJSON
  *
- * Invalid requests get 400. Requests that may come from another machine or a web page get 403, because they must not
- * read payloads. There are two exceptions: browsers that opened the page's link with the token, and programs that send
- * the receiver's token.
+ * Invalid requests get 400. Requests that may come from a different machine, or from a web page on a different origin,
+ * get 403, because payloads are private. A browser that opened the page's link, or a program that sends the receiver's
+ * token, may be on any machine.
  */
 export class WaitApi {
   readonly #inspected: Inspected

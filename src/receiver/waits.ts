@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { sleep, type Clock } from '../runtime/index.ts'
 
-/** Waits that can be ended early: a single one, or all of them, including later ones. */
+/** Waits that can be ended early, one at a time or all at once. */
 export class Waits {
   readonly #clock: Clock
   readonly #begun = new Set<AbortController>()
