@@ -11,7 +11,7 @@ import type { Diagnosis } from './diagnosis/index.ts'
 import type { Forwarding } from './forward.ts'
 import type { ReceivedEvent, ReceivedRequest, RefusalCode } from './received-event.ts'
 
-/** How forwarding a request ended, for programs. */
+/** The field `forward` of an {@link EventRecord}. */
 export type ForwardRecord = Omit<Forwarding, 'durationMs'> & { readonly ms: number }
 
 /** A received request as a record for programs. A file of such records is a capture. */

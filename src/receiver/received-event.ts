@@ -41,14 +41,11 @@ export interface ReceivedRequest {
   readonly durationMs: number
 }
 
-/** The content of a request that is a webhook. */
+/** The content of a request that is a webhook. For an alias, `userId` is the new id. */
 export interface WebhookContent {
   readonly kind: 'webhook'
-  /** The type of the webhook; null if the request is malformed. */
   readonly type: EventType
-  /** The id of the user; for an alias, the new id. Null if the body has no user id, or the request is malformed. */
   readonly userId: string | null
-  /** The parsed body; null if the request is malformed. */
   readonly body: JsonObject
   readonly code: null
 }
@@ -66,7 +63,6 @@ export interface MalformedContent {
   readonly type: null
   readonly userId: null
   readonly body: null
-  /** Why the request is malformed; null for a webhook. */
   readonly code: RefusalCode
 }
 
