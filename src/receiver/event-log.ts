@@ -4,16 +4,16 @@ import type { ReceivedCounts, ReceivedEvent, UnnumberedEvent } from './received-
 import type { Waits } from './waits.ts'
 
 /**
- * Called for each event, in order. If it returns a promise, the receiver awaits it before it answers the sender and
- * before it handles the next event. A listener must not wait for a later event. If it fails, only a warning is logged.
+ * Called for each event, in order. The receiver awaits a returned promise before it answers the sender and handles the
+ * next event, so a listener must not wait for a later event. If a listener fails, the receiver only logs a warning.
  */
 export type EventListener = (event: ReceivedEvent) => unknown
 
 /** Maximum bytes of bodies to keep. Bodies with very many values count as more bytes. */
 const keptBytesMax = 64 * 1024 * 1024
 /**
- * Minimum weight of a value in a body. A parsed value takes about 64 bytes, even if it is shorter in JSON. With this
- * weight, parsed bodies take at most four times the memory limit for bodies.
+ * A body counts as at least this many bytes per value. A parsed value takes about 64 bytes, even if it is shorter in
+ * JSON. So parsed bodies take at most four times `keptBytesMax`.
  */
 const valueBytes = 16
 
@@ -166,7 +166,7 @@ class Arrivals {
     return this.#underWay.size
   }
 
-  /** Adds a request. The returned function must be called when the request is in the log, or never will be. */
+  /** Adds a request. Returns a function to call once the request is in the log, or if handling the request failed. */
   begin(atMs: number): () => void {
     let end = (): void => undefined
     const ended = new Promise<void>((resolve) => (end = resolve))

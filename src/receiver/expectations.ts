@@ -18,7 +18,7 @@ import type { Waits } from './waits.ts'
 
 /** Options for waiting until an expectation is met. */
 export interface ExpectOptions {
-  /** How long to wait; by default the time of `within`, or else 4 s. With Infinity, only `within` limits the wait. */
+  /** How long to wait; default the expectation's `within`, or else 4 s. With Infinity, only `within` is a limit. */
   readonly timeoutMs?: number | undefined
   /** Counts only events with a higher `seq`; default 0, all since the start. */
   readonly after?: number | undefined
@@ -46,7 +46,7 @@ export class ExpectationError extends EvrouteError {
   }
 }
 
-/** A decided expectation. */
+/** Whether an expectation was met, and the events that it counted. */
 export interface JudgedExpectation {
   readonly result: ExpectationResult<ReceivedEvent>
   /** The counted events that are still kept, oldest first. */
@@ -70,7 +70,7 @@ interface Shown {
   state: ShownExpectation['state']
 }
 
-/** Less than the 5 s after which vitest and jest end a test, because that would hide the expectation's error. */
+/** Shorter than the 5 s timeout of vitest and jest, which would hide the expectation's error. */
 const timeoutMsDefault = 4_000
 /** Maximum number of listed expectations. The oldest are dropped. */
 const shownMax = 100
@@ -83,7 +83,7 @@ export class Expectations {
   readonly #waits: Waits
   readonly #clock: Clock
   readonly #shown: Shown[] = []
-  /** The controllers that end the expectations begun by {@link watch}, by their numbers. */
+  /** Controllers that end the open expectations of {@link watch}, by id. */
   readonly #watched = new Map<number, AbortController>()
   #lastId = 0
 
@@ -179,7 +179,7 @@ export class Expectations {
       if (judged !== undefined || event.seq <= after) return
       if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
-      // Pass the deadline, not the current time: events that arrived before it may still be delayed or forwarded.
+      // Pass the deadline, not the current time: requests that arrived in time may still be delayed or forwarded.
       if (tracker.stateAt(deadlineMs) !== 'decided') return
       // More events can arrive before the caller continues. Don't count them.
       judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)
@@ -194,7 +194,7 @@ export class Expectations {
     await this.#waits.endOf(wait, limitMs === Infinity ? undefined : limitMs)
     isTimeOver = !wait.signal.aborted
     if (!decided.signal.aborted) {
-      // Wait for requests that arrived in time, because they count. If the receiver closes, they end soon.
+      // Requests that arrived in time count, so wait until they are logged. A receiver that closes ends them soon.
       const logged = this.#log.arrivals.loggedUntil(endMs)
       await Promise.race([logged, once(decided.signal, 'abort')])
     }

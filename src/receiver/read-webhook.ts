@@ -86,7 +86,7 @@ function parse(text: string): { readonly value: unknown } | Malformed {
 
 type NeededField = readonly [code: MalformedCode, message: string, ...names: string[]]
 
-/** The fields that webhooks need besides their type. One of the names is enough. */
+/** The fields that webhooks need besides their type. If a field has several names, any of them will do. */
 const neededFields: Partial<Readonly<Record<EventType, readonly NeededField[]>>> = {
   track: [['no_event', 'A track needs the name of its event', 'event']],
   group: [['no_group_id', 'A group needs a groupId', 'groupId']],

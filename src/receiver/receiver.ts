@@ -100,7 +100,7 @@ export class Receiver implements AsyncDisposable {
     })
   }
 
-  /** The newest events, oldest first: at most `eventsMax`, and at most 64 MB of bodies, or less with many values. */
+  /** The newest events, oldest first: at most `eventsMax`, and at most 64 MB of bodies. */
   get events(): readonly ReceivedEvent[] {
     return this.#log.events
   }
@@ -197,13 +197,13 @@ export class Receiver implements AsyncDisposable {
 
   /**
    * Waits for webhooks. The expectation is a text such as `'type:track event:"Order*" x2 within 2s'`, or an object that
-   * the body must contain, such as `{ type: 'track', event: 'Order Completed' }`. Counts the webhooks since the start,
-   * or those after the event in the option `after`.
+   * the body must contain, such as `{ type: 'track', event: 'Order Completed' }`. Counts all webhooks since the start,
+   * or only those with a higher `seq` than the option `after`.
    *
-   * Resolves as soon as the expectation is decided. Without a maximum count, it is met as soon as enough webhooks have
-   * arrived. With a maximum, as in `x3` and `never`, it can only be met when its time is up, because until then one
-   * more webhook can arrive. The time is 4 s on the receiver's clock unless `timeoutMs` or `within` says otherwise.
-   * When the time is up, waits for requests that are {@link underWay}: they arrived in time, so they count.
+   * Resolves as soon as the expectation is decided. Without a maximum count, the expectation is met as soon as enough
+   * webhooks have arrived. With a maximum, as in `x3` and `never`, it can only be met at the end of its time, because
+   * one more webhook can arrive until that moment. The time is 4 s on the receiver's clock; `timeoutMs` or `within` can
+   * change it. Requests that are {@link underWay} at the end of the time still count, so `expect` waits for them.
    *
    * @returns the counted events that are still kept, oldest first
    * @throws ExpectationError if the time is up or the receiver closes first, or if too many webhooks arrive; MatchError
@@ -227,7 +227,7 @@ export class Receiver implements AsyncDisposable {
   /**
    * Forwards a request again, with its bytes and headers. The answer goes only to the caller.
    *
-   * @returns how forwarding ended; undefined if its type has no target
+   * @returns how forwarding ended; undefined if no target takes this type of webhook
    */
   forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
     return this.#forwarder.forward({ ...event, headers: Object.entries(event.headers) })

@@ -39,9 +39,9 @@ export interface ReceiverOptions {
   readonly respond?: PlansInput | undefined
   /** The delay of each answer in milliseconds, or a range for a random delay; at most an hour, default 0. */
   readonly delayMs?: number | DelayRange | undefined
-  /** The share of well-formed webhooks that fail at random, from 0 to 1; default 0. */
+  /** The share of well-formed webhooks that fail at random, from 0 to 1; default 0, or 1 with `fault`. */
   readonly failShare?: number | undefined
-  /** The fault that failing webhooks get instead of a 500. Without `failShare`, every well-formed webhook fails. */
+  /** The fault that failing webhooks get instead of a 500. */
   readonly fault?: Fault | undefined
   /** Where to forward webhooks that would be answered 2xx. Their senders get the target's status. Default: nowhere. */
   readonly forwardTo?: readonly ForwardTarget[] | undefined
@@ -52,10 +52,7 @@ export interface ReceiverOptions {
    * signature; default false.
    */
   readonly allowUnverified?: boolean | undefined
-  /**
-   * Whether a program of yours gets the requests too; default false. If so, or if requests are forwarded, the page
-   * shows which requests must not be passed on.
-   */
+  /** Makes the page show which requests must not be passed on; default false, but always on with `forwardTo`. */
   readonly passesOn?: boolean | undefined
   /** Headers to set on forwarded requests; they replace headers of the same name. */
   readonly forwardHeaders?: Readonly<Record<string, string>> | undefined
@@ -69,7 +66,7 @@ export interface ReceiverOptions {
   readonly seed?: number | undefined
   /** Maximum number of events in memory, at most 100,000; default 1,000. */
   readonly eventsMax?: number | undefined
-  /** Clock, log and other parts of the environment; the production bundle by default. */
+  /** Clock, randomness, ids and log; the system's by default. */
   readonly runtime?: Runtime | undefined
 }
 
