@@ -1,7 +1,6 @@
 import { checkOptionNames } from '../model/index.ts'
 import type { ReceiverOptions } from '../receiver/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import { startLocalService } from '../service/index.ts'
 import { startReceiver, type TestReceiver } from './receiver.ts'
 
 /** The source, the receiver and the runtime of a {@link TestService}. */
@@ -48,6 +47,8 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   const receiver = await startReceiver(options.receiver)
   const { url, secret } = receiver
   try {
+    // Loaded only now, because it takes most of the time, and tests that only start a receiver don't need it.
+    const { startLocalService } = await import('../service/index.ts')
     const service = await startLocalService({ url, secret, writeKey, runtime })
     const close = async (): Promise<void> => {
       // Close the service first, so that it does not send to a closed receiver.

@@ -4,6 +4,7 @@ import { Client } from '../../src/index.ts'
 import { createRuntime, ManualClock } from '../../src/runtime/index.ts'
 import { unreachableUrl } from '../support/endpoint.ts'
 import { startService, type TestService } from '../../src/testing/index.ts'
+import { importedBy, roomsOf } from '../support/imports.ts'
 
 /** Sends a purchase with evroute's own client. Resolves once the service has accepted it. */
 async function purchase({ endpoint, writeKey }: TestService): Promise<void> {
@@ -72,4 +73,8 @@ describe('startService', () => {
       hint: 'Did you mean writeKey?',
     })
   })
+})
+
+test('a test that only starts a receiver does not load the service', async () => {
+  expect(roomsOf(await importedBy('testing/index.ts'))).not.toContain('service')
 })
