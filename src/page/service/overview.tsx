@@ -19,6 +19,11 @@ export function Overview(): JSX.Element {
           <h2>Overview</h2>
           {overview.problems.length === 0 ? <p class="good">✓ Nothing is wrong.</p> : null}
           <Problems problems={overview.problems} />
+          {overview.ledger.accepted > 0 ? null : (
+            <p>
+              No event has arrived yet. <a href="#/sources">Set up a program</a>
+            </p>
+          )}
           <Part title="Deliveries">
             <Figures overview={overview} />
           </Part>
