@@ -36,7 +36,7 @@ function expectedText({ isNegated, tests }: Term): string {
 function receivedText({ field }: Term, subject: Subject): string {
   const values = valuesOf(field, subject)
   if (values.length === 0) return 'absent'
-  // A path has two values. Show the second, which includes the query.
+  // Only words and paths can have several values. A path's last value includes the query.
   const shown = field.kind === 'word' ? values : values.slice(-1)
   return shown.map(valueText).join(', ')
 }
@@ -65,7 +65,7 @@ export function differenceText(rows: readonly DifferenceRow[], width = 80): stri
   const fieldWidth = Math.min(widest(lines, 'field'), Math.floor(room / 3))
   const expectedWidth = Math.min(
     widest(lines, 'expected'),
-    // This column may also use space that "received" leaves free.
+    // "expected" may also use space that "received" leaves free.
     Math.max(room - fieldWidth - widest(lines, 'received'), Math.floor((room - fieldWidth) / 2)),
   )
   const receivedWidth = room - fieldWidth - expectedWidth

@@ -5,8 +5,8 @@ import { nearness } from './nearness.ts'
 import type { Subject } from './subject.ts'
 
 /**
- * The state of an expectation during the wait: `missing` if a required request may still arrive, `satisfied` if enough
- * have arrived but too many still may, `decided` if further requests change nothing.
+ * The state of an expectation during the wait. `missing`: more requests must arrive. `satisfied`: enough have arrived,
+ * but another one may exceed the maximum. `decided`: further requests change nothing.
  */
 export type ExpectationState = 'missing' | 'satisfied' | 'decided'
 
@@ -27,7 +27,7 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     this.deadlineMs = startedAtMs + (expectation.withinMs ?? Infinity)
   }
 
-  /** Counts a request if it matches and arrived in time. It may be observed after the deadline. */
+  /** Counts a request if it matches and arrived in time, even if `observe` is called after the deadline. */
   observe(subject: Candidate): void {
     const { match, count } = this.expectation
     const isMatch = match.test(subject)

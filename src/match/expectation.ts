@@ -10,15 +10,15 @@ export interface CountRange {
 export interface Expectation {
   readonly match: Match
   readonly count: CountRange
-  /** Only requests within this time from the beginning of the wait count; undefined for the whole wait. */
+  /** Time limit, from the beginning of the wait; undefined for none. Later requests are not counted. */
   readonly withinMs: number | undefined
   readonly text: string
 }
 
-/** The default count. */
+/** The count of an expectation whose text has no count. */
 export const atLeastOnce: CountRange = Object.freeze({ atLeast: 1, atMost: Infinity })
 
-/** Makes an expectation, with its text, from a match and a count. */
+/** Makes an expectation, and writes its text, such as `type:track x3 within 2s`. */
 export function expectationOf(
   match: Match,
   count: CountRange = atLeastOnce,

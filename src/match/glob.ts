@@ -1,7 +1,7 @@
 /** A pattern, split at the asterisks that stand for any characters. Without asterisks, it is a single text. */
 export type Glob = readonly string[]
 
-/** Whether a text matches a glob. Takes each piece at its first occurrence, which leaves most text for the others. */
+/** Whether a text matches a glob. Finds the earliest occurrence of each piece, to leave most text for later pieces. */
 export function globMatches(glob: Glob, text: string): boolean {
   const first = glob[0] ?? ''
   if (glob.length < 2) return text === first
@@ -17,7 +17,7 @@ export function globMatches(glob: Glob, text: string): boolean {
   return at <= end
 }
 
-/** Text that needs no quotes unless it is one of the {@link literals}. It can't begin like a number. */
+/** Text that needs no quotes, apart from {@link literals}. Text that begins like a number needs them. */
 const plain = /^[A-Za-z_/@*][\w\-./@*]*$/
 
 const literals: ReadonlySet<string> = new Set(['true', 'false', 'null'])

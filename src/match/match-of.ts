@@ -5,7 +5,7 @@ import { globText } from './glob.ts'
 import { Match, matchLimits, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
-/** Accepts a value of a body by returning a truthy result, without throwing. Its parameter may have a narrower type. */
+/** Tests a value of a body. A truthy result accepts it; an error refuses it. The parameter's type may be narrower. */
 export type ValuePredicate = {
   /** A method, because TypeScript allows a narrower parameter in a method, but not in a function. */
   accepts(value: JsonValue): unknown
@@ -55,7 +55,7 @@ export function matchOf(expected: ExpectedBody): Match {
 /** Longest string that {@link conditionText} writes. */
 const textCharactersMax = 200
 
-/** Writes a term that requires this value. For an object, a list or a long text, requires only a value. */
+/** Writes a term that requires a value. Objects, lists and long texts must only be present. */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax
@@ -88,7 +88,7 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
   })
 }
 
-/** Makes the test of a term. Its text is in the match language if the value is a string. */
+/** Makes the test of a term. Writes a string in the match language. */
 function termTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
   const test = testOf(value, keys)
   return typeof value === 'string' ? { ...test, text: globText([value]) } : test

@@ -41,7 +41,7 @@ export class Match {
   }
 }
 
-/** Whether a term holds for a request. */
+/** Whether a term holds for a request. For a word, searches every text of the request. */
 export function termHolds({ field, isNegated, tests }: Term, subject: Subject): boolean {
   const isFound =
     field.kind === 'word'

@@ -8,9 +8,8 @@ import type { ValueTest } from './value-test.ts'
 const comparedMax = 200
 
 /**
- * Scores how similar a request is to a match. The right type counts more than everything else together. Each other term
- * adds 1 if it holds, less for a wrong value, depending on its similarity, and nothing for an absent one. A request that
- * is not a webhook gets a little, because reports say what is wrong with it.
+ * Scores how similar a request is to a match; 0 if nothing is similar. The right type outweighs all other terms
+ * together. A request that is not a webhook scores above 0, because reports say what is wrong with it.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = subject.body === null ? 0.01 : 0
@@ -30,7 +29,7 @@ function termNearness(term: Term, subject: Subject): number {
   return values.length === 0 ? 0 : 0.2 + 0.7 * Math.max(...likenesses)
 }
 
-/** Scores the similarity of an expected text and a value from 0 to 1; 0 if the value or the test is not a text. */
+/** Scores from 0 to 1 how similar a value is to the expected text; 0 if either is not a text. */
 function likeness(test: ValueTest, value: JsonValue): number {
   const expected = expectedTextOf(test)
   if (expected === undefined || typeof value !== 'string') return 0

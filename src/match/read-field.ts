@@ -23,7 +23,7 @@ const otherRoots: ReadonlyMap<string, string> = new Map([['props', 'properties']
 /** The names that are accepted before a colon, for messages. */
 export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, larger, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
 
-/** Reads the keys of a field. If no colon follows, the text was a word instead. */
+/** Reads the keys of a field. The caller must check for the colon, because text without a colon is a word. */
 export function readKeys(scanner: Scanner): WrittenField {
   const offset = scanner.at
   const keys = [scanner.read(/[.:,"]/)]
@@ -31,7 +31,7 @@ export function readKeys(scanner: Scanner): WrittenField {
   return { keys, offset, length: scanner.at - offset }
 }
 
-/** Returns the field that a text names. Asterisks in keys are plain characters. Throws MatchError for no such field. */
+/** Returns the field that a text names. Asterisks in keys are plain characters. Throws MatchError if none exists. */
 export function fieldOf(written: WrittenField, scanner: Scanner): Field {
   const { keys } = written
   const [first, ...inner] = keys

@@ -32,7 +32,7 @@ type ValueKind =
   | {
       readonly kind: 'name'
       readonly names: readonly string[]
-      /** Maps other accepted words to names. */
+      /** Other accepted words, each with the name that it stands for. */
       readonly synonyms?: ReadonlyMap<string, string>
     }
 

@@ -37,7 +37,7 @@ interface MatchProblem extends TextRange {
 export interface Written extends TextRange {
   /** The text, split at the asterisks that stand for any characters. */
   readonly glob: Glob
-  /** The text with all asterisks. */
+  /** The text in one piece, with its asterisks. */
   readonly text: string
   readonly isQuoted: boolean
 }

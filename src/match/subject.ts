@@ -29,7 +29,7 @@ export interface Subject {
   readonly bytes: number
   /** When the request arrived, in milliseconds since 1970. */
   readonly atMs: number
-  /** What is wrong with the request; null if nothing is wrong, undefined for an event that was not received. */
+  /** What is wrong with the request; null if nothing is wrong. Undefined if the subject is an event, not a request. */
   readonly reason?: string | null
   /** The answer of the server to which the request was forwarded; null if it was not forwarded. */
   readonly forward?: { readonly status: number | null; readonly error: string | null } | null

@@ -34,7 +34,7 @@ export type ValueTest = { readonly text: string } & (
 /** The test of an object's member. It is undefined if the member must be absent. */
 export type MemberTest = readonly [key: string, test: ValueTest | undefined]
 
-/** Whether a value passes a test. */
+/** Whether a value passes a test. `present` holds for every value, because absent values are not tested. */
 export function valueHolds(test: ValueTest, value: JsonValue): boolean {
   switch (test.kind) {
     case 'present':
