@@ -43,8 +43,8 @@ export interface CallFields {
 /** The user of a call: a userId, an anonymousId, or both. */
 export type UserFields =
   | { readonly userId?: string | undefined; readonly anonymousId: string }
-  // Keep this alternative last, because TypeScript's errors name the last one. Otherwise, the error for a call without
-  // an event would be that it lacks an anonymousId.
+  // Keep this alternative last, because TypeScript's errors name the last one. In the other order, a call without an
+  // event would seem to lack an anonymousId.
   | { readonly userId: string; readonly anonymousId?: string | undefined }
 
 /** Describes a user. Needs a userId or an anonymousId. */
@@ -74,7 +74,7 @@ export type ScreenCall = CallFields &
 
 /** Records that a user saw a page. Needs a userId or an anonymousId. */
 export type PageCall = ScreenCall & {
-  /** A synonym for `properties`, as in the specification's client; sent as `properties`. */
+  /** Another name for `properties`, as in Segment's client for Go. Sent as `properties`. */
   readonly traits?: Properties | undefined
 }
 

@@ -43,7 +43,7 @@ const textFields = ['event', 'name', 'category'] as const
 /** Maximum number of characters that a message quotes from an unknown type. */
 const shownTypeLengthMax = 60
 
-/** Checks a parsed value. Never throws. Null and an empty id count as absent. Ids may be numbers up to 2^53. */
+/** Never throws. Null fields, empty ids and an empty event count as absent. Ids may be numbers below 2^53. */
 export function checkCall(value: unknown): CallCheck {
   if (!isJsonObject(value)) return invalid('not_an_object', 'A call must be a JSON object')
   const type = value['type']
@@ -59,7 +59,7 @@ function unknownType(type: unknown): string {
   return `A call's type must be identify, track, page, screen, group or alias: ${found}`
 }
 
-/** Describes an unknown type for a message. `JSON.stringify` would throw on deep nesting, cycles and BigInt. */
+/** Describes an unknown type. Quotes only strings: `JSON.stringify` throws on deep nesting, cycles and BigInt. */
 function shown(type: unknown): string {
   if (typeof type === 'string') return JSON.stringify(type.slice(0, shownTypeLengthMax))
   if (Array.isArray(type)) return 'an array'

@@ -19,7 +19,7 @@ export function checkWholeNumber(
   )
 }
 
-/** Throws SettingError for an unknown option. Otherwise, a JavaScript caller would not notice a misspelt one. */
+/** Throws SettingError for an unknown option, so that JavaScript callers notice a misspelt name. */
 export function checkOptionNames<Options extends object>(
   options: Options,
   known: Readonly<Record<keyof Options, true>>,
@@ -35,7 +35,7 @@ export function checkOptionNames<Options extends object>(
   )
 }
 
-/** Checks an http or https URL, and drops its fragment. Throws SettingError, also if it has a user name or password. */
+/** Returns an http or https URL without its fragment. Throws SettingError for other URLs, and for credentials. */
 export function checkUrl(setting: string, text: unknown): string {
   const url = typeof text === 'string' ? parseUrl(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {

@@ -35,7 +35,7 @@ export function endpointName(url: string): string {
 
 /**
  * Formats a URL for people who must not see all of it, such as readers of logs. Shows its scheme, its host and a
- * digest that distinguishes the endpoints of a host. A URL without a path, query and user name is shown whole.
+ * digest that distinguishes the endpoints of a host. A URL that has only a scheme and a host is shown whole.
  */
 export function hiddenEndpoint(url: string): string {
   const origin = /^((?:[^/?#]*:)?\/\/)?[^/?#]*/.exec(url)?.[0] ?? ''

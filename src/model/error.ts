@@ -67,7 +67,7 @@ export class SettingError extends EvrouteError {
 /** Thrown by stores that cannot be used: `code` is always `store_unusable`. */
 export class StoreUnusableError extends EvrouteError {
   override readonly name: string = 'StoreUnusableError'
-  /** Whether the fault may clear without a restart, as a full disk does. A caller may then try again. */
+  /** Whether the caller may try again. Some faults, such as a full disk, can clear without a restart. */
   readonly isTemporary: boolean
 
   constructor({
@@ -79,7 +79,7 @@ export class StoreUnusableError extends EvrouteError {
   }
 }
 
-/** Thrown instead of connecting to a forbidden address. */
+/** Thrown for a forbidden address, before any connection to it. */
 export class AddressRefusedError extends Error {
   override readonly name: string = 'AddressRefusedError'
   /** The kind of address, such as `private_address`. */

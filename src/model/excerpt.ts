@@ -1,8 +1,7 @@
-/** A range of a text, in UTF-16 code units. */
+/** A range of a text, in UTF-16 code units. The length 0 marks a place where something is missing. */
 export interface TextRange {
-  /** Where the range begins. It is the text's length if something is missing at the end. */
+  /** The text's length if something is missing at the end. */
   readonly offset: number
-  /** The length of the range; 0 if something is missing at its offset. */
   readonly length: number
 }
 

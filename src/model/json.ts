@@ -1,4 +1,4 @@
-/** Any JSON value. */
+/** A value that `JSON.parse` can return. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
 /** A parsed JSON object, which is neither an array nor null. */
@@ -6,7 +6,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
 
-/** An object, not a list, that a caller passes as JSON. It is serialised at once and never kept. */
+/** An object to be sent as JSON; not a list. The client serialises it immediately and never keeps it. */
 export interface Properties {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- `unknown` would refuse classes and interfaces
   readonly [name: string]: any
@@ -32,7 +32,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a parsed value nests more than `levelsMax` objects and arrays, counting itself. Stops at the limit. */
+/** Whether a value has more than `levelsMax` levels of objects and arrays, including itself. Reads no deeper. */
 export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return (
@@ -40,7 +40,7 @@ export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   )
 }
 
-/** Like {@link isNestedDeeper}, for JSON text. Check it before parsing, which is slow with thousands of levels. */
+/** Like {@link isNestedDeeper}, for JSON text. Call it before parsing, because parsing thousands of levels is slow. */
 export function isTextNestedDeeper(json: string, levelsMax: number): boolean {
   if (json.length <= 2 * levelsMax) return false
   let levels = 0

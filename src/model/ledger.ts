@@ -22,7 +22,7 @@ export interface DeliveryLedger {
   readonly pending: number
 }
 
-/** The ledger of an empty store. */
+/** All counts 0. The keys are the names of the counts. */
 export const emptyLedger: DeliveryLedger = Object.freeze({
   accepted: 0,
   routed: 0,

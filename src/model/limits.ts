@@ -12,13 +12,13 @@ export const limits = Object.freeze({
   intakeBatchBytesMax: 512_000,
   /** Events in one batch that intake accepts. */
   intakeBatchEventsMax: 2_500,
-  /** Bytes of a batch's context and integrations, times its events. Real clients send up to 4 KB with 100 events. */
+  /** Bytes that a batch's context and integrations add to all calls. Real clients send up to 4 KB with 100 events. */
   intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   /** Endpoints of one destination. */
   endpointsMax: 5,
   /** How long an endpoint may take to answer, including connecting. */
   endpointDeadlineMs: 5_000,
-  /** How long after a delivery's first attempt its retries may start. */
+  /** The default retry window: the latest start of a retry, measured from the delivery's first attempt. */
   retryWindowMs: 4 * 60 * 60 * 1_000,
   /** The longest retry window that an operator may configure. */
   retryWindowMsMax: 30 * 24 * 60 * 60 * 1_000,

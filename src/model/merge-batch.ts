@@ -12,9 +12,9 @@ export function batchDefaultsBytes({ context, integrations }: BatchDefaults): nu
 }
 
 /**
- * Makes a function that merges a batch's context and integrations into a call. The call's own values win, key by key
- * at the top level. Integrations inside a context count if the call or batch has no others. A value of the call that is
- * not an object is kept, so that `checkCall` refuses the call. If nothing changes, returns the call itself.
+ * Makes a function that merges a batch's context and integrations into a call. Merges key by key, at the top level
+ * only; the call's value wins. Applies {@link liftIntegrations} to the batch and the call first. A value of the call
+ * that is not an object stays, and `checkCall` refuses it. Returns the call itself if nothing changes.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })
@@ -30,7 +30,7 @@ export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObj
   }
 }
 
-/** Moves `context.integrations`, which some clients send, to the top level. Drops it if the call has its own there. */
+/** Some clients send `context.integrations`. Moves it to the top level, or drops it if integrations exist there. */
 export function liftIntegrations(call: JsonObject): JsonObject {
   const { context } = call
   if (!isJsonObject(context) || !Object.hasOwn(context, 'integrations')) return call

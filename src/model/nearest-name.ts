@@ -1,10 +1,10 @@
-/** Returns the known name that a misspelt one most likely stands for, ignoring case; undefined if none is near. */
+/** Returns the known name that is most similar to a misspelt name, ignoring case; undefined if none is similar. */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined
   let fewest = Infinity
   for (const name of known) {
     const edits = editDistance(wrong.toLowerCase(), name.toLowerCase())
-    // A name with more than a third of wrong letters is probably a different word, not a typing error.
+    // If more than a third of the letters differ, the name is probably a different word, not a typing error.
     if (edits < fewest && edits <= Math.max(wrong.length, name.length) / 3) {
       nearest = name
       fewest = edits

@@ -1,5 +1,6 @@
-/** Parses a URL; undefined if it is invalid. Avoids `URL.canParse`, which in Node 20 refuses `ü` once optimised. */
+/** Parses a URL; undefined if it is invalid. */
 export function parseUrl(text: string): URL | undefined {
+  // On Node 20, `URL.canParse` refuses hosts with `ü` once V8 has optimised its caller.
   try {
     return new URL(text)
   } catch {

@@ -45,7 +45,7 @@ export const regulationTypes: readonly RegulationType[] = Object.freeze(
   Object.keys(effects) as RegulationType[],
 )
 
-/** Returns what a type of regulation does. */
+/** Looks up whether a regulation of this type notifies, erases or suppresses. */
 export function effectsOf(type: RegulationType): RegulationEffects {
   return effects[type]
 }

@@ -14,14 +14,14 @@ export interface CallBody {
   readonly messageId: string
 }
 
-/** The webhook of an identify call. */
+/** Describes a user. */
 export interface IdentifyBody extends CallBody {
   readonly type: 'identify'
   /** Attributes of the user. */
   readonly traits?: JsonObject
 }
 
-/** The webhook of a track call. */
+/** Reports what a user did. */
 export interface TrackBody extends CallBody {
   readonly type: 'track'
   /** The name of the event, such as `Order Completed`. */
@@ -30,16 +30,16 @@ export interface TrackBody extends CallBody {
   readonly properties?: JsonObject
 }
 
-/** The webhook of a page or screen call. */
+/** Reports that a user saw a page, or a screen of an app. */
 export interface PageBody extends CallBody {
   readonly type: 'page' | 'screen'
   readonly name?: string
   readonly category?: string
-  /** Attributes of the page or screen. A page's are path, referrer, title and url. */
+  /** Attributes. The specification defines the meaning of `url`, `title`, `referrer` and `path` of a page. */
   readonly properties?: JsonObject
 }
 
-/** The webhook of a group call. */
+/** Reports which group a user belongs to. */
 export interface GroupBody extends CallBody {
   readonly type: 'group'
   readonly groupId: string
