@@ -49,8 +49,10 @@ export async function archiveIdOf(directory: string, newId: () => string): Promi
   const id = newId()
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 })
-    await writeFile(join(directory, fileName), `${id}\n`, { flush: true, mode: 0o600 })
-    return id
+    // Append, because several processes may start at once. The first id counts for all of them.
+    const options = { flag: 'a', flush: true, mode: 0o600 } as const
+    await writeFile(join(directory, fileName), `${id}\n`, options)
+    return (await archiveIdIn(directory)) ?? id
   } catch (error) {
     throw cannotWrite(directory, error)
   }
@@ -59,7 +61,7 @@ export async function archiveIdOf(directory: string, newId: () => string): Promi
 /** Returns the id of the archive in a folder; undefined if it has none yet. */
 export async function archiveIdIn(directory: string): Promise<string | undefined> {
   try {
-    const id = (await readFile(join(directory, fileName), 'utf8')).trim()
+    const [id = ''] = (await readFile(join(directory, fileName), 'utf8')).trim().split('\n')
     return id === '' ? undefined : id
   } catch (error) {
     const code = systemCode(error)

@@ -15,7 +15,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Archive, archiveIdOf, callOfArchivedRow, type Append } from '../../src/archive/index.ts'
+import {
+  Archive,
+  archiveIdIn,
+  archiveIdOf,
+  callOfArchivedRow,
+  type Append,
+} from '../../src/archive/index.ts'
 import { openInput, readRows } from '../../src/importer/index.ts'
 import type { AnalyticsEvent, JsonObject } from '../../src/model/index.ts'
 import { gate } from '../support/gate.ts'
@@ -40,6 +46,13 @@ function event(messageId: string, changes: Partial<AnalyticsEvent> = {}): Analyt
     ...changes,
   }
 }
+
+test('processes that create the id of an archive at the same time use the same one', async () => {
+  const directory = join(await temporaryFolder(), 'archive')
+  const ids = await Promise.all(['a', 'b', 'c', 'd'].map((id) => archiveIdOf(directory, () => id)))
+  expect(new Set(ids).size).toBe(1)
+  expect(await archiveIdIn(directory)).toBe(ids[0])
+})
 
 describe('Archive', () => {
   let directory = ''
