@@ -56,7 +56,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const single = call === undefined ? undefined : { call, urls: urlsOf(options) }
   const report = new Report(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
-  const counts = { parsed: 0, read: 0, filtered: 0 }
+  const counts = { parsed: 0, read: 0, filtered: 0, isComplete: false }
   const outlet = await openOutlet({ options, runtime, listener: report })
   const sending = { ...request, runtime, report, counts, outlet }
   report.begin(() => report.progress(takenOf(sending), rows.total(counts.parsed)))
@@ -70,7 +70,9 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     const ledger = ledgerOf(sending, stored, end)
     report.summary(ledger, elapsedMs(), rows.skipped)
     const codes = errors.map(({ error }) => exitCodeOf(error))
-    return gravest([...codes, verdict({ ...sending, isStopped }, ledger)])
+    // A signal that comes once everything has ended interrupts nothing.
+    const isLate = io.interrupted.aborted && counts.isComplete && ledger.pending === 0
+    return gravest([...codes, verdict({ ...sending, isStopped: isStopped && !isLate }, ledger)])
   } finally {
     report.close()
     await outlet.close()
@@ -85,6 +87,8 @@ interface RowCounts {
   read: number
   /** Rows that `--only` excluded. The outlet never sees them. */
   filtered: number
+  /** Whether all rows were offered. */
+  isComplete: boolean
 }
 
 function takenOf({ counts, report }: Pick<Sending, 'counts' | 'report'>): number {
@@ -160,7 +164,10 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   })
   try {
     await stoppable(
-      offerAll(groups, sending).then(() => (io.stop.aborted ? undefined : outlet.finish())),
+      offerAll(groups, sending).then(() => {
+        counts.isComplete = !io.stop.aborted
+        return counts.isComplete ? outlet.finish() : undefined
+      }),
       io.stop,
     )
   } catch (error) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readSendingOptions } from '../../../src/cli/sending/sending-options.ts'
+import { repeatedRows } from '../../../src/cli/sending/row-source.ts'
 import { transfer } from '../../../src/cli/sending/transfer.ts'
 import { imbalances, type Ledger } from '../../../src/model/index.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
@@ -40,6 +41,30 @@ describe('a transfer that is stopped', () => {
     expect(stderr).toMatch(
       /^Interrupted: 0 of 1 delivery pending\. The rows that were not read are lost\. Pass /,
     )
+  })
+
+  test('ends with 0 if nothing is left to do', async () => {
+    const { url } = await TestEndpoint.start()
+    const stop = new AbortController()
+    class StoppingStream extends CapturedStream {
+      override write(text: string): boolean {
+        if (text.includes('"kind":"delivery"')) stop.abort('SIGTERM')
+        return super.write(text)
+      }
+    }
+    const stderr = new CapturedStream()
+    const io = {
+      stdin: process.stdin,
+      stdout: new StoppingStream(),
+      stderr,
+      env: {},
+      stop: stop.signal,
+      interrupted: stop.signal,
+    }
+    const options = await readSendingOptions({ to: [url], json: true }, io)
+    const call = { type: 'track', userId: 'u_1', event: 'E' }
+    expect(await transfer({ io, options, rows: repeatedRows(call, 1, {}) })).toBe(0)
+    expect(stderr.text).toBe('')
   })
 
   test('counts the calls that are still waiting', async () => {
