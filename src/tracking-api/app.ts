@@ -59,7 +59,7 @@ interface Route {
   readonly decide: Decide
 }
 
-/** The tracking API for clients of Segment's protocol. 200 means that the calls are stored, except for a pixel. */
+/** The tracking API for clients of Segment's protocol. 200 means that calls are stored; a pixel always gets 200. */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
   const app = express()
   app.disable('x-powered-by')
@@ -143,7 +143,7 @@ class TrackingApi {
     }
   }
 
-  /** Answers once the whole body has arrived, so that the connection can be reused, or once that takes too long. */
+  /** Answers after the whole body, so that the connection can be reused. Answers sooner if the body takes too long. */
   async answer(request: Request, response: ServerResponse, decide: Decide): Promise<void> {
     const { clock } = this.#options.runtime
     const share = this.#budget.share(clientNetwork(this.#addressOf(request)))
@@ -219,7 +219,7 @@ class TrackingApi {
   }
 
   async #pixel(request: Request): Promise<HttpAnswer> {
-    // Programs such as mail scanners send HEAD requests. They don't mean that a user opened the page.
+    // HEAD requests come from programs such as mail scanners, not from a user who opened the page.
     if (request.method === 'HEAD') return pixelAnswer
     const query = queryOf(request)
     await this.#collector.collect({
@@ -245,7 +245,7 @@ class TrackingApi {
   #clientOf(request: Request, isBrowserPath: boolean): ClientConnection {
     const { headers, socket } = request
     const originOf = this.#originOf
-    // Read the address now. After the client has disconnected, a socket knows its address only if it was read before.
+    // Read the address now. The socket caches it; once the client has disconnected, a first read returns undefined.
     const { remoteAddress } = socket
     let ip: string | undefined
     return {

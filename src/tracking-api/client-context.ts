@@ -10,12 +10,12 @@ export interface ClientConnection {
   readonly isBrowser: boolean
 }
 
-/** Maximum length of a stored user agent, about three times that of a browser's. */
+/** Maximum length of a stored user agent: about three times the length that browsers send. */
 const userAgentLengthMax = 1_024
 
 /**
- * Fills in missing `context.ip` and `context.userAgent` of a call from the user's own device. The source's type, a
- * browser's headers or `context.direct` show that it is one. A mobile source without `context.direct` gets no
+ * Fills in `context.ip` and `context.userAgent` if they are missing and the call comes from the user's own device. The
+ * source's type, a browser's headers or `context.direct` show that. A mobile source without `context.direct` gets no
  * `userAgent`, because its header names only the app's library.
  */
 export function addClientContext(

@@ -26,7 +26,7 @@ export interface TrackingRequest {
 
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** What the answer needs to know about calls. Their content must not stay in memory while they are stored. */
+/** Facts about calls that the answer needs. The calls themselves must not stay in memory while the store works. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether the request had a single call instead of a batch. */
@@ -161,7 +161,7 @@ export class Collector {
   }
 }
 
-/** Rejects if the store takes too long. If it adds the events later, copies that the client sends are duplicates. */
+/** Rejects if the store takes too long. If it still adds the events later, calls that are sent again are duplicates. */
 function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> {
   const release = clock.hold()
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ const preflightSeconds = 7_200
 
 /**
  * Lets pages from any origin read an answer. Browser libraries from before 2026 read `X-RateLimit-Reset` in seconds.
- * Node libraries would read it as a point in time, so they don't get it.
+ * A request without an origin doesn't get it, because Node libraries would read it as a point in time.
  */
 export function readableByPages(answer: HttpAnswer, { origin }: IncomingHttpHeaders): HttpAnswer {
   if (origin === undefined) return withHeaders(answer, { vary: 'Origin' })

@@ -7,7 +7,7 @@ const codeUnitBytesMax = 6
 /** Quotes, colon and comma of a name or text. */
 const delimiterBytes = 4
 
-/** Bytes counted for each object or array. It needs fewer, but this way the limit also bounds the recursion. */
+/** Bytes counted for each object or array: more than it needs, so that the limit also bounds the recursion. */
 const nestingBytes = 64
 
 /** Whether a value certainly fits into this many bytes of JSON, by an estimate. Recurses at most once per 64 bytes. */

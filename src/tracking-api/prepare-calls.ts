@@ -22,7 +22,7 @@ export interface SentCall {
 export interface PreparedCalls {
   /** Calls for intake, with the common fields of the batch and facts about the client. */
   readonly calls: readonly unknown[]
-  /** The type of each valid call; undefined for a call that intake will reject. Nesting is not checked yet. */
+  /** The type of each call that passes `checkCall`; undefined for others. Intake still checks the nesting. */
   readonly checkedTypes: readonly (CallType | undefined)[]
   readonly sent: readonly SentCall[]
   readonly tooLarge: readonly RejectedCall[]

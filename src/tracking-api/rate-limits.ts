@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/index.ts'
 import type { TrackingSource } from './ports.ts'
 
 interface TokenBucket {
-  /** Calls that the source may send now; negative after a larger batch. */
+  /** Calls that the source may send now; negative after a batch with more calls than tokens. */
   tokens: number
   /** When `tokens` was computed, in milliseconds since 1970. */
   atMs: number
@@ -45,7 +45,7 @@ export class RateLimits {
     if (bucket !== undefined) bucket.tokens += count
   }
 
-  /** Returns the bucket of a source, with the tokens that it has gained since the last call. */
+  /** Returns the bucket of a source, with its tokens as of now. */
   #filled(id: string, perSecond: number): TokenBucket {
     const nowMs = this.#clock.nowMs()
     const tokensMax = Math.max(1, perSecond)

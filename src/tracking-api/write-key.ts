@@ -4,7 +4,7 @@ import { isJsonObject } from '../model/index.ts'
 
 const basic = /^basic +(?<credentials>[\w+/=-]+) *$/i
 
-/** Returns the user name of Basic authorization, even if its colon is missing, or else `X-Write-Key`. */
+/** Returns the user name of Basic authorization, or else `X-Write-Key`. Accepts a user name without a colon. */
 export function headerWriteKey(headers: IncomingHttpHeaders): string | undefined {
   const credentials = basic.exec(headers.authorization ?? '')?.groups?.['credentials'] ?? ''
   const [user] = Buffer.from(credentials, 'base64').toString('utf8').split(':', 1)
