@@ -39,7 +39,7 @@ export function cannotWrite(path: string, cause: unknown): EvrouteError {
   })
 }
 
-/** The file with the archive's id, which moves with the folder. Folders of sources have no dots in their names. */
+/** Holds the archive's id, even if the folder is moved. No source's folder can have this name: it contains a dot. */
 const fileName = '.evroute-archive'
 
 /** Returns the id of the archive in a folder, or stores a new one. Throws `cannot_write_file`. */

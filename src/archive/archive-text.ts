@@ -29,7 +29,7 @@ export async function* readArchiveText(path: string): AsyncGenerator<ArchiveText
       continue
     }
     const { message: reason, readBytes } = part
-    // Report the damage, but not the last line, which it cut off.
+    // Report only the damage. The last line, which the damage cut off, must not count as unreadable too.
     const pieces = lines.end().map((piece) => (piece.kind === 'event' ? piece : other(piece.bytes)))
     yield { kind: 'pieces', pieces }
     yield { kind: 'damaged', reason, readBytes }
@@ -45,7 +45,7 @@ class Lines {
   #line = 1
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Whether the current line is longer than any row, so that the rest of it is passed on at once. */
+  /** Whether the current line is longer than any row. Its remaining bytes are then passed on as they arrive. */
   #isTooLong = false
 
   push(chunk: Buffer): readonly TextPiece[] {

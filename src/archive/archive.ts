@@ -39,9 +39,9 @@ interface Erasing extends ArchiveErasureRequest {
 
 /**
  * Writes every accepted event to files: gzipped NDJSON in `<directory>/<source>/<day>/`, one file per source, day and
- * run of the service. A run never appends to an earlier run's file, so a part that a crash left half-written stays at
- * the end of its file, where it hides no later rows. After an erasure has changed the current file, the run continues
- * in a new one.
+ * run of the service. After an erasure has changed the current file, the run continues in a new one.
+ *
+ * A run never appends to files of earlier runs. A crash may have left half-written data there, which hides later rows.
  */
 export class Archive {
   readonly #directory: string
@@ -63,7 +63,7 @@ export class Archive {
     this.#append = append
   }
 
-  /** Writes events after all earlier ones. An abort drops them, unless they are already being written. */
+  /** Writes events after all earlier ones. Rejects on abort, and drops the events if their write has not begun. */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
     if (events.length === 0) return
     await new Promise<void>((resolve, reject) => {

@@ -16,7 +16,7 @@ export function archivedRow(event: AnalyticsEvent): string {
   return JSON.stringify({ ...call, historical: undefined, archived })
 }
 
-/** Turns a row of an archive into the call that a replay sends, to webhook destinations only. */
+/** Turns a row of an archive into a call to webhook destinations only. Returns other rows unchanged. */
 export function callOfArchivedRow(row: JsonObject): JsonObject {
   if (row['archived'] === undefined) return row
   const call = Object.entries(row).filter(([name]) => name !== 'archived')
@@ -24,7 +24,7 @@ export function callOfArchivedRow(row: JsonObject): JsonObject {
   return { ...Object.fromEntries(call), integrations }
 }
 
-/** Maximum size of a row. Larger than that of a call, because the batch and the service add fields. */
+/** Maximum size of a row. Rows may be larger than calls, because the batch and the service add fields. */
 export const rowBytesMax: number = 1024 * 1024
 
 /** An event from an archive, or why its row is unreadable, without quoting it. */

@@ -23,8 +23,8 @@ export interface ErasedFromArchive {
   /** Number of files that were rewritten or removed. */
   readonly files: number
   /**
-   * A path and a reason for each file with problems, without its content. Above {@link problemsMax} files, the last
-   * entry counts the others.
+   * A path and a reason for each file with problems. The reasons don't quote the files. After {@link problemsMax}
+   * files, one entry counts the others.
    */
   readonly problems: readonly string[]
 }
@@ -49,7 +49,7 @@ export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   readonly files?: FileChanges
 }
 
-/** Returns a predicate for events accepted by `untilMs` whose userId, or previousId in an alias, is in `userIds`. */
+/** Selects events accepted up to `untilMs` with one of these users as userId or, in an alias, as previousId. */
 export function isAboutUsers(
   userIds: readonly string[],
   untilMs: number,
@@ -140,7 +140,7 @@ class Erasure {
     if (problem !== undefined && !(isOpen && events === 0)) this.#report(path, problem)
   }
 
-  /** Removes an empty folder, but not during a write, which may be about to create a file in it. */
+  /** Removes an empty folder. Waits for the write in progress, because it may create a file in the folder. */
   async #removeEmpty(folder: string, day: string): Promise<void> {
     await this.#writer.betweenWrites(async () => {
       try {

@@ -13,7 +13,7 @@ export type FileChanges = Readonly<
   Pick<typeof FilePromises, 'open' | 'rename' | 'unlink' | 'rmdir'>
 >
 
-/** The functions of Node that change files. */
+/** The default {@link FileChanges}: functions of Node. */
 export const systemFileChanges: FileChanges = Object.freeze({ open, rename, unlink, rmdir })
 
 interface FileErasureOptions {

@@ -39,7 +39,7 @@ export async function* readArchive(
   yield* reportingProblems(folder, readSource(folder, selection))
 }
 
-/** Yields the parts. If they end with an error, yields it as the problem of a last part. */
+/** Yields the parts. If reading fails, yields a last part with the error as its problem. */
 async function* reportingProblems(
   path: string,
   parts: AsyncIterable<ArchivePart>,
