@@ -11,9 +11,9 @@ interface ArchiveReplayOptions {
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
   /** Resolves with true once the backlogs have room, or with false when the signal aborts. */
   readonly hasRoom: (destinations: readonly Destination[], signal: AbortSignal) => Promise<boolean>
-  /** Whether archives may contain events that a regulation erases. If so, no replay may run. */
+  /** Whether a regulation must still erase events from archives. Until then, no replay may run. */
   readonly isHeld: () => boolean
-  /** Looks for regulations from other processes. The running replay ends if one of them erases from archives. */
+  /** Looks for regulations from other processes. Ends the running replay if a regulation erases from archives. */
   readonly look?: () => Promise<void>
   readonly runtime: Runtime
   readonly ending: AbortSignal
@@ -30,7 +30,7 @@ export class ArchiveReplay {
 
   /**
    * Sends archived events again, to one destination or to all current destinations of their source. Ends early if the
-   * signal aborts, or if a regulation erases users from archives: it may already have read events of these users.
+   * signal aborts, or if users are erased from archives, because the replay may already have read their events.
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
     await this.#options.look?.()

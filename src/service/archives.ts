@@ -46,8 +46,8 @@ export class Archives {
   }
 
   /**
-   * Archives the accepted events, including duplicates, because an earlier run may have ended before it archived the
-   * original. Throws `cannot_write_file` if the write fails or takes more than 5 s.
+   * Archives the accepted events, except suppressed ones. Includes duplicates: an earlier run may have stored the
+   * original, but ended before archiving it. Throws `cannot_write_file` if the write fails or takes more than 5 s.
    */
   async keep(
     source: ConfiguredSource | undefined,
@@ -72,7 +72,7 @@ export class Archives {
     }
   }
 
-  /** Lets writes run for `graceMs`, even those that begin later, then aborts them. Resolves once all have ended. */
+  /** Aborts writes after `graceMs`, including writes that begin after this call. Resolves once current writes end. */
   async close(graceMs: number): Promise<void> {
     this.#endsAtMs = this.#clock.nowMs() + graceMs
     const timer = this.#clock.schedule(graceMs, () => {
@@ -83,8 +83,8 @@ export class Archives {
   }
 
   /**
-   * Erases events of users from the archives that are configured now, including files of earlier runs. Call it only
-   * after accepted events are archived. Run one erasure at a time. Throws the signal's reason once it aborts.
+   * Erases events of users from all files in the archives of these sources. Before you call it, wait until all stored
+   * events are archived. Run one erasure at a time. Throws the signal's reason once it aborts.
    */
   async erase({ sources, userIds, untilMs, signal }: ErasureRequest): Promise<ErasedFromArchive> {
     const isErased = isAboutUsers(userIds, untilMs)
@@ -124,7 +124,7 @@ export async function keptArchives(
   return kept
 }
 
-/** Leaves out sources whose archive a service has registered, because that service erases it. */
+/** Leaves out sources with a registered archive: the service that registered the archive also erases users from it. */
 export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive'>>(
   sources: readonly Source[],
 ): Promise<readonly Source[]> {

@@ -52,7 +52,7 @@ export class AudiencePreviews implements AudienceOperations {
     const choice = await chooseAudience(request, this.#options)
     if (choice.kind !== 'chosen') return choice
     const { store, configuration } = this.#options
-    // Use a temporary store, because a list may not fit in memory, and a transaction would block other writers.
+    // The members may not fit in memory, and a transaction in the service's store would block other writers.
     const scratch = await openTemporaryStore()
     try {
       return await previewAudience({

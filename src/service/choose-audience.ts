@@ -41,7 +41,7 @@ export async function chooseAudience(
   return { kind: 'chosen', audience: { key, name, computationClass, computationId, sourceId } }
 }
 
-/** Finds an audience by its key. Refuses an unknown key, with the known ones. */
+/** Finds an audience by its key. If there is none, the refusal lists the known keys. */
 export async function findAudience(
   key: string,
   store: Pick<AudienceReader, 'list'>,

@@ -20,9 +20,9 @@ type Given<Settings> = Settings extends string
 /** The content of an `evroute.config.json` as an object. If a port is left out, a free one is used. */
 export type ServiceConfiguration = Given<GivenDocument>
 
-/** The configuration of a service, its runtime, and a callback for fatal errors. */
+/** Options of {@link createService}. */
 export interface CreateServiceOptions {
-  /** The path of a configuration file, or its content, whose paths are relative to the working directory. */
+  /** The path of a configuration file, or its content. Paths in the content are relative to the working directory. */
   readonly configuration: string | ServiceConfiguration
   /** Variables for `env:NAME`. None by default, so that secrets are read from the environment only on purpose. */
   readonly env?: Readonly<Record<string, string | undefined>>

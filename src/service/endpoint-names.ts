@@ -5,7 +5,7 @@ import type { Configuration, ConfigurationProblem } from './configuration/index.
 
 /** The log of the host name check, and the resolver that it uses. */
 export interface NameCheckOptions {
-  /** Receives problems that don't make the configuration invalid, or that are found too late to report. */
+  /** Receives names without an address, and problems found after {@link checkEndpointNames} has returned. */
   readonly log: Log
   readonly resolveName?: AddressGuardOptions['resolveName']
 }
@@ -17,8 +17,9 @@ const lookingMax = 100
 
 /**
  * Looks up the host names of all endpoints of enabled destinations. Returns a problem for each name with a forbidden
- * address. A name without an address is only logged, because it may get one later. Returns after a second at most,
- * because every connection checks its address anyway. Problems found later are only logged.
+ * address. A name without an address is only logged, because it may get one later.
+ *
+ * Returns after a second at most, and only logs problems found later. Every connection checks its address anyway.
  */
 export async function checkEndpointNames(
   { network, destinations }: Configuration,

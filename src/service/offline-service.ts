@@ -36,7 +36,7 @@ export class OfflineService implements AsyncDisposable {
       processes: store.processes,
       runtime,
       retention,
-      // Services purge a shared store. Their retention may differ from the one that this command read.
+      // Leave a shared store to the services that purge it: their retention may differ from this command's.
       purges: store.processes === undefined,
       guard: new AddressGuard({ allow: network.allow }),
       ...(failed === undefined ? {} : { failed }),
@@ -83,7 +83,7 @@ export class OfflineService implements AsyncDisposable {
   async idle(): Promise<void> {
     await this.regulations.idle()
     await this.#pipeline.idle()
-    // Wait again: regulations erase their notifications once these are delivered.
+    // Wait again: a regulation erases its own notifications, but only after their delivery.
     await this.regulations.idle()
   }
 

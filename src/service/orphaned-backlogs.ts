@@ -17,7 +17,7 @@ export async function orphanedBacklogs({
   return backlogs.filter(({ destinationId }) => !configured.has(destinationId))
 }
 
-/** Logs each destination that is not configured and has pending deliveries. `among` limits which; all by default. */
+/** Logs each destination that is not configured and has pending deliveries; with `among`, only destinations in it. */
 export async function logOrphanedBacklogs(
   request: OrphanedBacklogsRequest,
   log: Log,

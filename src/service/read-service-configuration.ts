@@ -21,7 +21,7 @@ export type UsableConfiguration = Extract<ConfigurationOutcome, { kind: 'valid' 
 /**
  * Reads and checks the configuration of a service, including the host names of its endpoints.
  *
- * @param given - the path of a file, or its content, whose paths are relative to the working directory
+ * @param given - the path of a file, or its content. Paths in the content are relative to the working directory
  * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file` for the file or a certificate
  */
 export async function readServiceConfiguration(

@@ -8,7 +8,7 @@ import type { ServiceRole } from './service-options.ts'
 const refusedMs = 5_000
 /** How long a check of the store stays valid: frequent probes must not cause frequent writes. */
 const checkedMs = 1_000
-/** How long to wait for a check. It must end before a load balancer's probe times out. */
+/** How long to wait for a check, so that a load balancer's probe gets an answer before it times out. */
 const patienceMs = 1_500
 
 interface ReadinessOptions {
@@ -70,7 +70,7 @@ export class Readiness {
     if (this.#isClosing) return ['The service is closing']
     if (this.#hasFailed) return ['Delivery has failed: nothing is sent any more']
     const hinders = role === 'ingest' ? undefined : hindrance()
-    // The store refuses events because of the clocks.
+    // Disagreeing clocks also make the store refuse events, so report the clocks first.
     if (hinders === 'clocks') return [hindranceReasons.clocks]
     if (role !== 'deliver' && this.#isRecent(this.#refusedAtMs, refusedMs)) {
       return ['The store or an archive does not accept events']
@@ -107,7 +107,7 @@ export class Readiness {
     return this.#isRecent(this.#acceptedAtMs) ? undefined : hindranceReasons.store
   }
 
-  /** After the clock was set back, nothing is recent. */
+  /** An instant in the future isn't recent: the clock has been set back since. */
   #isRecent(instantMs: number, forMs = checkedMs): boolean {
     const agoMs = this.#options.runtime.clock.nowMs() - instantMs
     return agoMs >= 0 && agoMs < forMs

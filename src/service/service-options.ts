@@ -19,7 +19,7 @@ export interface ServiceWork {
   readonly pending: number | null
 }
 
-/** The configuration of a service, the role of its process, and its runtime. */
+/** Options of `Service.start`. */
 export interface ServiceOptions {
   readonly configuration: Configuration
   readonly runtime?: Runtime

@@ -9,15 +9,12 @@ import { trackingFaultAnswer } from '../tracking-api/index.ts'
 import { SenderThreads } from '../webhook/index.ts'
 import type { ServiceOptions } from './service-options.ts'
 
-/**
- * Opens the store of a service. A store in memory gets no bound, because a bound would make callers wait: the service
- * refuses calls instead. Throws a SettingError for the role `ingest` or `deliver` if no other process can use the
- * store.
- */
+/** Opens a service's store. Throws a SettingError for `ingest` or `deliver` if other processes can't use the store. */
 export async function openServiceStore(
   { configuration, role = 'all' }: ServiceOptions,
   options: OpenStoreOptions,
 ): Promise<Store> {
+  // At this limit of a store in memory, clients would wait. A service refuses their calls instead.
   const bounds = { pendingMax: Infinity }
   const store = await openStore(configuration.store, { ...options, ownThread: true, bounds })
   if (role === 'all' || store.processes !== undefined) return store

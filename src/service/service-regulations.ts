@@ -19,7 +19,7 @@ interface ServiceRegulationsOptions extends Omit<
   readonly archived: () => Promise<unknown>
   /** Access to the other processes that share the store; undefined if the store can't be shared. */
   readonly shared?: SharedRegulations | undefined
-  /** Whether this process writes to archives (the default). If not, services erase from registered archives. */
+  /** Whether this process writes to archives; true by default. If false, it leaves registered archives to services. */
   readonly keepsArchives?: boolean
 }
 
@@ -64,8 +64,8 @@ export class ServiceRegulations extends Regulations {
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
     const { archives, archived, configuration, shared, keepsArchives = true } = this.#options
-    // Don't await anything between this line and register(), which reads the sources too. Each archive that is reported
-    // as erased must belong to one of these sources.
+    // Don't await anything before register(). It must read the same sources, because the archives that it returns are
+    // reported as erased.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()

@@ -364,7 +364,7 @@ export class Service implements AsyncDisposable {
       ...this.#listening.map((listening) => listening.close(graceMs)),
       this.#pipeline.stop(graceMs),
       this.#regulations.close(),
-      // Within the grace period, also archive events that are already stored.
+      // Writes to archives get the grace period too, because stored events may not be archived yet.
       this.#archives.close(graceMs),
     ])
     this.#pendingAtEnd = await this.pending().catch(() => null)

@@ -32,7 +32,7 @@ interface Delegating {
 
 const asItIs: Tracing['serve'] = (listener) => listener
 
-/** Records spans if an OpenTelemetry SDK is loaded. `true` passes trace contexts on even without one. */
+/** Records spans if an OpenTelemetry SDK is loaded. Without an SDK, `true` still passes trace contexts on. */
 export function tracingOfProcess(setting: boolean | null): Tracing {
   if (setting === false) return { serve: asItIs, send: undefined }
   const provider: TracerProvider & Partial<Delegating> = trace.getTracerProvider()
@@ -126,7 +126,7 @@ function traceparentOf(span: Span): string | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
 }
 
-/** Converts a `traceparent` header, which was checked when it arrived or made by {@link traceparentOf}. */
+/** Parses a `traceparent` without checks: it was checked on arrival, or made by {@link traceparentOf}. */
 function contextOf(traceparent: string | undefined): Context {
   const [, traceId = '', spanId = '', flags = ''] = traceparent?.split('-') ?? []
   const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }

@@ -7,10 +7,10 @@ type DocumentOutcome =
   | { readonly kind: 'valid'; readonly document: ConfigurationDocument }
   | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
 
-/** Checks each setting by itself and fills in defaults. `isKept` says where problems must hide the value. */
+/** Checks each setting by itself and fills in defaults. Problems don't quote a text or number that `mayBeSecret`. */
 export function checkDocument(
   given: unknown,
-  isKept: (path: DocumentPath) => boolean,
+  mayBeSecret: (path: DocumentPath) => boolean,
 ): DocumentOutcome {
   const result = documentSchema.safeParse(given)
   if (result.success) return { kind: 'valid', document: result.data }
@@ -20,7 +20,7 @@ export function checkDocument(
     problems: problems.map(({ path, accepted, hint }) =>
       accepted === undefined
         ? { path, message: 'Cannot use this key: there is no such setting', hint }
-        : { path, message: complaint(valueAt(given, path), isKept(path), accepted) },
+        : { path, message: complaint(valueAt(given, path), mayBeSecret(path), accepted) },
     ),
   }
 }
@@ -43,7 +43,7 @@ function placeIssues(
       return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
     }
     if (issue.code === 'invalid_union') {
-      // If all problems of an alternative are inside the value, its type is right: report only those.
+      // If all problems of an alternative are inside the value, that alternative was meant: report only its problems.
       const meant = issue.errors.find((inner) =>
         inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
       )
@@ -63,9 +63,9 @@ function keyHint(key: string, known: readonly string[]): string {
     : `Did you mean "${meant}"?`
 }
 
-function complaint(value: unknown, isKept: boolean, accepted: string): string {
+function complaint(value: unknown, mayBeSecret: boolean, accepted: string): string {
   if (value === undefined) return `Cannot be left out: it must be ${accepted}`
-  const isHidden = isKept && (typeof value === 'string' || typeof value === 'number')
+  const isHidden = mayBeSecret && (typeof value === 'string' || typeof value === 'number')
   return `Cannot use ${isHidden ? 'this value' : shownValue(value)}: it must be ${accepted}`
 }
 

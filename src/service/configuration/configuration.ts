@@ -18,7 +18,7 @@ export interface Configuration extends Pick<ConfigurationDocument, SameSettings>
   readonly destinations: readonly ConfiguredDestination[]
 }
 
-/** A source, with its write keys, its rate limit and its archive. */
+/** A source. `eventsPerSecond` is its own limit, or else the default in `limits`. */
 export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
   /** The kind of its clients; undefined to recognise browsers by their requests. */
   readonly type?: SourceType | undefined
@@ -26,7 +26,7 @@ export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys
   readonly archive: { readonly directory: string } | undefined
 }
 
-/** A destination, with its signing secrets and its retry window. */
+/** A destination. `backlogMax` is its own limit, or else the default in `limits`. */
 export interface ConfiguredDestination extends Destination {
   /** The secrets for Standard Webhooks signatures, one signature each; undefined for none. */
   readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined

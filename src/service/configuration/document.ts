@@ -86,7 +86,7 @@ const bearerToken = () =>
 const host = () =>
   pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1').default('127.0.0.1')
 
-/** Checks the form only; `checkReferences` checks the URL of a server. */
+/** Checks only the form. `checkReferences` checks the details of a PostgreSQL URL. */
 function isStoreUrl(text: string): boolean {
   return /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/.test(text) || /^postgres(ql)?:\/\//i.test(text)
 }

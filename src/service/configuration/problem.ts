@@ -34,7 +34,7 @@ export function textsAt(from: Placed, pattern: DocumentPath): readonly Placed<st
   )
 }
 
-/** A problem with a value in the document, in the form of a {@link ConfigurationProblem}. */
+/** A {@link ConfigurationProblem} whose path is not formatted yet. */
 export interface PlacedProblem {
   readonly path: DocumentPath
   /** A sentence without its final period: what cannot be used, and what is accepted. */

@@ -4,7 +4,7 @@ import { Breather, unreadableReason, type ReferenceSources } from '../../runtime
 import type { Configuration } from './configuration.ts'
 import type { JsonOutcome } from './read-json.ts'
 import { formatPath, type ConfigurationProblem, type PlacedProblem } from './problem.ts'
-import { isKeptFromProblems, resolveSecrets, type SecretSources } from './secrets.ts'
+import { mayBeSecret, resolveSecrets, type SecretSources } from './secrets.ts'
 import { effectiveSettings, type EffectiveSetting } from './settings.ts'
 
 /** A configuration, or the problems that make it invalid. */
@@ -66,7 +66,7 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
   const breather = new Breather()
   const resolved = await resolveSecrets(given, sources)
   await breather.breathe()
-  const checked = checkDocument(given, isKeptFromProblems)
+  const checked = checkDocument(given, mayBeSecret)
   const problems = [
     ...resolved.problems,
     ...(checked.kind === 'invalid' ? checked.problems : []),

@@ -113,7 +113,7 @@ function checkSources(
   ]
 }
 
-/** Checks each URL and header by itself, to find all problems, and then all URLs together. */
+/** Checks each URL, header and `tls` alone, to find all problems. If there are none, checks the URLs for duplicates. */
 function checkEndpoints(
   destination: Placed,
   guard: AddressGuard | undefined,

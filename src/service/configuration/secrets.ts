@@ -21,7 +21,7 @@ export interface SecretSources extends ReferenceSources {
 }
 
 interface ResolvedSecrets {
-  /** Where the values of references come from, by formatted path. */
+  /** The `env:NAME` or `@file` that each resolved value came from, by formatted path. */
   readonly origins: ReadonlyMap<string, SettingOrigin>
   readonly problems: readonly PlacedProblem[]
 }
@@ -51,7 +51,7 @@ const secretSettings: readonly SecretSetting[] = [
   { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-/** Endpoint URLs. They are not `secretSettings`, so that a problem can show a wrong value, such as a number. */
+/** Kept out of `secretSettings`, because a problem may quote a wrong URL, such as a number. */
 const endpointUrl: SecretSetting = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,
@@ -66,8 +66,8 @@ export function secretSettingAt(path: DocumentPath): SecretSetting | undefined {
   )
 }
 
-/** Whether problems must hide the value at a path: it may be a secret, or stand in place of an object with one. */
-export function isKeptFromProblems(path: DocumentPath): boolean {
+/** Whether a value may be a secret. Also true above a secret's path: the secret may stand in place of an object. */
+export function mayBeSecret(path: DocumentPath): boolean {
   return secretSettings.some(({ pattern }) => leadsTo(path, pattern))
 }
 
