@@ -8,8 +8,8 @@ export function parseUrl(text: string): URL | undefined {
   }
 }
 
-/** Completes the short forms of a URL: `3000` and `localhost:3000/hook` become http URLs. */
+/** Completes the short forms of a URL: `3000/hook` and `localhost:3000` become http URLs. */
 export function fullUrl(text: string): string {
-  if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`
+  if (/^\d{1,5}(?=$|[/?])/.test(text)) return `http://localhost:${text}`
   return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
 }

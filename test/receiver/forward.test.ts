@@ -148,6 +148,7 @@ describe('forwarding', () => {
 
   test.each([
     ['3000', 'http://localhost:3000/'],
+    ['3000/hook', 'http://localhost:3000/hook'],
     ['localhost:3000/hook', 'http://localhost:3000/hook'],
     ['app.example.com:8080', 'http://app.example.com:8080/'],
     ['https://app.example.com/x', 'https://app.example.com/x'],
