@@ -191,5 +191,5 @@ export const answerSchemas = {
 /** The body of every other answer: a stable code, and a message for people. */
 export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })
 
-/** The name of a schema in {@link answerSchemas}. */
+/** Which of the {@link answerSchemas} describes the answer of an operation. */
 export type AnswerName = keyof typeof answerSchemas

@@ -61,7 +61,7 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
-/** Returns the first `limit` rows. If more were found, another page follows, and `last` is the last of these rows. */
+/** Returns the first `limit` rows as a page. If another page follows, `last` is the last row of this page. */
 export function pageOf<Row>(
   found: readonly Row[],
   limit: number,

@@ -62,7 +62,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
   }
 }
 
-/** Refuses requests from foreign web pages and, on a loopback address, with a foreign Host (DNS rebinding). */
+/** Refuses requests from foreign web pages. On a loopback address, also refuses a foreign Host (DNS rebinding). */
 function foreignRequest(
   { headers, url }: IncomingMessage,
   listenHost: string,
@@ -124,7 +124,7 @@ function createApp(options: AdminApiOptions): Express {
   return app
 }
 
-/** Requires one of the tokens, and records for the log which one it was. */
+/** Requires one of the tokens, and keeps its name for the log. */
 function requireToken(options: AdminApiOptions, ...tokens: readonly string[]): RequestHandler {
   const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
   return (request, response, next) => {
@@ -158,7 +158,7 @@ function operationsRouter(table: readonly ApiOperation[], options: AdminApiOptio
   const router = express.Router()
   const routeOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
   for (const entry of table) router[entry.method](routeOf(entry.path), handlerOf(entry, options))
-  // Add these after all operations, or `{key}` in one path would match the `sync` of another.
+  // Add the 405 answers last: those of `/audiences/{key}` would also refuse a sync at `/audiences/sync`.
   for (const { path } of table) {
     const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
     const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')

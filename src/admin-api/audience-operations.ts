@@ -107,7 +107,7 @@ function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation 
   })
 }
 
-/** Sends records to the client. Sends changes only in a dry run: otherwise destinations get them. */
+/** Reports rejected rows and progress to the client. A dry run also reports changes, which no destination gets. */
 function listenerOf(
   { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
   sendRecords: StreamingInput['sendRecords'],

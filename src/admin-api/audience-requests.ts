@@ -15,7 +15,7 @@ import {
   type RequestReader,
 } from './read-fields.ts'
 
-/** The query parameters of a sync. The list is the body. */
+/** The query parameters of a sync. The body is the list of members. */
 export type SyncQuery = Omit<AudienceSyncRequest, 'listener' | 'drained' | 'signal'>
 
 const classes: readonly ComputationClass[] = ['audience', 'trait']
@@ -23,13 +23,13 @@ const classes: readonly ComputationClass[] = ['audience', 'trait']
 /** A query has only strings, so this is the string `true`. */
 const dryRun = z.literal('true', accepts('true, or left out')).optional()
 
-/** Reads the query for a page of members. */
+/** Reads the query for a page of members. Without `after`, it is the first page. */
 export const membersReader: RequestReader<Omit<MembersRequest, 'key'>> = requestReader(
   fields({ limit: pageLimit, after: parsed('the "next" of a page', parseCursor).optional() }),
   ({ limit, after = null }) => ({ limit, after }),
 )
 
-/** Reads the query for a sync. */
+/** Reads the query for a sync, which needs a name or a key. */
 export const syncReader: RequestReader<SyncQuery> = requestReader(
   fields({
     name: text.optional(),
@@ -54,7 +54,7 @@ export const syncReader: RequestReader<SyncQuery> = requestReader(
       : undefined,
 )
 
-/** Reads the query for a removal. */
+/** Reads the query for a removal. The path contains the key. */
 export const removeReader: RequestReader<Pick<SyncQuery, 'isDryRun'>> = requestReader(
   fields({ dryRun }),
   (written) => ({ isDryRun: written.dryRun !== undefined }),

@@ -17,7 +17,7 @@ export class LineAnswer {
     this.#clock = clock
   }
 
-  /** Whether a record was sent, so that the request can no longer be refused. */
+  /** Whether a record was sent. If so, it is too late to refuse the request. */
   get hasBegun(): boolean {
     return this.#response.headersSent
   }
@@ -32,7 +32,7 @@ export class LineAnswer {
     response.write(records.map(recordLine).join(''))
   }
 
-  /** Resolves once the client has read the sent records or has left. Disconnects it if that takes {@link readIdleMs}. */
+  /** Resolves once the client has read the sent records or has left. Disconnects it after {@link readIdleMs}. */
   drained(): Promise<void> {
     const response = this.#response
     if (!response.writableNeedDrain) return Promise.resolve()

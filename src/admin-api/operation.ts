@@ -2,7 +2,7 @@ import type { AnswerName } from './answer-schemas.ts'
 import type { Answer, Refusal } from './answer.ts'
 import type { RequestReader } from './read-fields.ts'
 
-/** Input of an operation, in addition to the value that it reads. */
+/** Input of an operation, besides its `value`. */
 export interface OperationInput {
   readonly params: Readonly<Record<string, string | string[]>>
   /** Aborts when the client has left. */

@@ -132,7 +132,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): ApiOperation 
   })
 }
 
-/** Copies field by field, so that a secret that is added to destinations later is not sent. */
+/** Copies only the fields named here, so that a secret added to `DestinationState` later is never sent. */
 function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
   const { id, enabled, sourceIds, filter, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger

@@ -43,8 +43,8 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
 }
 
 /**
- * Requires an Origin and a JSON body of everything except reads. The cookie alone proves nothing, because browsers also
- * send it for pages on other ports. Forms can't send JSON.
+ * Requires an Origin and a JSON body, except for reads. The cookie alone proves nothing, because browsers also send it
+ * for pages on other ports. Forms can't send JSON.
  */
 const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
   const isRead = method === 'GET' || method === 'HEAD'
@@ -73,7 +73,7 @@ function signInHandler(options: AdminApiOptions): RequestHandler {
     const document = await readDocument(request, response, { clock: runtime.clock })
     if (document === undefined) return
     const given = isJsonObject(document.value) ? document.value['token'] : undefined
-    // The check expects a header's value, which Node decodes as Latin-1.
+    // `hasToken` expects the text of a header, and Node decodes headers as Latin-1.
     const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''
     if (!hasToken(`Bearer ${text}`)) {
       noteWrongToken(request, options)

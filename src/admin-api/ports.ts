@@ -81,7 +81,7 @@ export type SourceState = Pick<
   'id' | 'enabled' | 'writeKeys' | 'destinations' | 'archived'
 >
 
-/** Actions on a destination in this process. For an unknown id, they return false or undefined. */
+/** Actions on a destination in this process. For an unknown id, `setEnabled` returns false and `sendTest` undefined. */
 export interface DestinationActions {
   /** Enables or disables the destination, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
@@ -95,7 +95,7 @@ export interface DestinationState {
   /** If false, nothing is sent to it. */
   readonly enabled: boolean
   readonly sourceIds: readonly string[]
-  /** The match expression of the calls that it gets; undefined for all calls. */
+  /** The match expression that selects its calls; undefined for all calls. */
   readonly filter?: string | undefined
   readonly endpoints: readonly EndpointState[]
   readonly ledger: Pick<
@@ -131,7 +131,7 @@ export interface ReplayCounts {
   /** Archived events that met the conditions. */
   readonly events: number
   readonly deliveries: number
-  /** Unreadable rows, which may be outside the selection. The rest of a damaged file counts as one row. */
+  /** Unreadable rows, perhaps outside the selection. The lost part of a damaged file counts as one row. */
   readonly unreadable: number
 }
 
@@ -154,7 +154,7 @@ export type ReplayOutcome =
 export interface AudienceOperations extends AudienceReader {
   /** Syncs an audience with a list in CSV, NDJSON or JSON, gzipped or not. Throws if it cannot be read. */
   sync(request: AudienceSyncRequest, list: AsyncIterable<Uint8Array>): Promise<AudienceSyncOutcome>
-  /** Removes all members of an audience, with a call for each, and deletes the audience. */
+  /** Deletes an audience and its members. Destinations get a call for each member. */
   remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome>
 }
 
@@ -177,7 +177,7 @@ export interface AudienceSyncRequest extends Omit<AudienceRemoveRequest, 'key'> 
   /** Made from the name by default. */
   readonly key: string | undefined
   readonly computationClass: ComputationClass
-  /** The source whose destinations get the calls; undefined if there is only one source. */
+  /** The source whose destinations get the calls. By default, the existing audience's source, or the only source. */
   readonly sourceId: string | undefined
   readonly columns: MemberColumns
 }

@@ -13,7 +13,7 @@ export interface Problem {
   readonly moment: { readonly name: 'Since' | 'Next probe'; readonly at: string } | null
 }
 
-/** The parts of a service's state that show its problems. */
+/** The input of {@link problemsOf}. */
 export interface ServiceState {
   readonly unreadyReasons: readonly string[]
   readonly destinations: readonly DestinationState[]
@@ -78,7 +78,7 @@ function lossProblems(
   const lost = losses.of(id)
   if (lost === undefined) return []
   const { reasons, sinceMs } = lost
-  // Some may have been retried since then, so show at most as many as are still failed or expired.
+  // The ledger no longer counts a delivery as failed or expired once it is retried.
   const deliveries = Math.min(lost.deliveries, ledger.failed + ledger.expired)
   // A lasting fault of an endpoint is already listed as a problem of its own.
   const faults = new Set(endpoints.flatMap((each) => each.faults.map(({ reason }) => reason)))

@@ -11,11 +11,11 @@ export type Reading<Value> =
 export interface RequestReader<Value> {
   /** The schema for the API description. */
   readonly schema: z.ZodType
-  /** Reads what a request contains. Times such as `2h` are before `nowMs`. */
+  /** Reads what a request contains. A duration such as `2h` counts back from `nowMs`. */
   readonly read: (input: unknown, nowMs: number) => Reading<Value>
 }
 
-/** Sets the error message to what a field accepts. {@link requestReader} adds the given value. */
+/** Makes the error option of a schema. `accepted` completes the message "it must be". */
 export function accepts(accepted: string): Readonly<Record<'error', () => string>> {
   return { error: () => accepted }
 }
@@ -36,7 +36,7 @@ export function fields<Shape extends z.core.$ZodLooseShape>(
 /** One string; a parameter that occurs twice is refused. */
 export const text: z.ZodString = z.string(accepts('a single string'))
 
-/** The value `true`. */
+/** A flag in a JSON body. A query can contain only strings. */
 export const yes: z.ZodLiteral<true> = z.literal(true, accepts('true, or left out'))
 
 /** Makes the schema of a name that must be in a list. */
@@ -54,7 +54,7 @@ export function several<Value extends z.ZodType>(
   return z.preprocess(listed, list.optional())
 }
 
-/** Makes the schema of a list of ids. Each is 1 character or more, and no longer than a call. */
+/** Makes the schema of a list of 1 to `countMax` non-empty ids. */
 export function texts(countMax: number): z.ZodType<readonly string[]> {
   const lengthMax = limits.callBytesMax
   const accepted = `a list of 1 to ${countMax} strings of 1 to ${lengthMax} characters`
@@ -109,8 +109,8 @@ export function parsed<Value>(
 }
 
 /**
- * Pairs a schema with a function that checks and converts a request. `valueOf` converts it. `refusalOf` refuses
- * combinations of fields that are valid individually.
+ * Makes a reader that checks a request against a schema. Then `refusalOf` can refuse combinations of fields that are
+ * valid individually, and `valueOf` converts the request.
  */
 export function requestReader<Written, Value>(
   schema: z.ZodType<Written>,
@@ -127,7 +127,7 @@ export function requestReader<Written, Value>(
   return { schema, read }
 }
 
-/** Formats an issue like a problem of a configuration: its path, the given value, and what is accepted. */
+/** Returns a message for an issue, or for each unknown name, in the style of configuration errors. */
 function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
   const { message, input } = issue
   if (issue.code === 'unrecognized_keys') {
@@ -135,7 +135,7 @@ function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
       (key) => `${shortText(key)}: Cannot use this name: it must be one of ${message}`,
     )
   }
-  // Leave out the index, because a single value is read as a list too.
+  // Name only the field, without a list index, because `several` also puts a single value into a list.
   const [name = 'the body'] = issue.path
   const given = input === undefined ? 'be left out' : `use ${shownValue(input)}`
   return [`${String(name)}: Cannot ${given}: it must be ${message}`]

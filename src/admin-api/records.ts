@@ -25,7 +25,7 @@ export interface DestinationsRecord extends Readonly<Record<string, unknown>> {
 export interface DestinationFields
   extends Pick<DestinationState, 'id' | 'enabled'>, Readonly<DestinationState['ledger']> {
   readonly sources: readonly string[]
-  /** The match expression of the calls that it gets; left out if it gets all. */
+  /** The match expression that selects its calls; left out for all calls. */
   readonly filter?: string
   readonly endpoints: readonly EndpointFields[]
 }

@@ -58,7 +58,7 @@ function filterFields(states: readonly LoggedState[]) {
   }
 }
 
-/** A filter as a request writes it. Its field names are also the flags of `deliveries`. */
+/** The filter fields of a request, parsed by their schemas. */
 type WrittenFilter = Partial<z.output<z.ZodObject<ReturnType<typeof filterFields>>>>
 
 function filterOf(written: WrittenFilter, nowMs: number): DeliveryFilter {
@@ -107,7 +107,7 @@ export const retryReader: RequestReader<Selection> = selectionReader([
   'expired',
 ])
 
-/** Reads the body of a discard, which is like a retry for pending deliveries only. */
+/** Reads the body of a discard, like {@link retryReader}. The only state that it accepts is `pending`. */
 export const discardReader: RequestReader<Selection> = selectionReader(['pending'])
 
 function selectionReader(states: readonly LoggedState[]): RequestReader<Selection> {

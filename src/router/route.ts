@@ -22,7 +22,7 @@ export interface RoutingDecision {
   readonly send: boolean
   /** The rule that decided the outcome. */
   readonly reason: RoutingReason
-  /** A likely mistake in the call, or why the filter doesn't match, if there is either. */
+  /** A likely mistake in the call, or why the filter doesn't match. */
   readonly hint: string | undefined
 }
 

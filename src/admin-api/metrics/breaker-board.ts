@@ -1,8 +1,8 @@
 import { hiddenEndpoint, type EndpointChange } from '../../model/index.ts'
 import type { EndpointState } from '../ports.ts'
 
-/** A configured destination and its endpoints. */
-export interface EndpointNames {
+/** A destination and the URLs of its endpoints. */
+export interface DestinationUrls {
   readonly id: string
   readonly endpoints: readonly { readonly url: string }[]
 }
@@ -24,12 +24,12 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 
 /** Remembers the breaker state of each configured endpoint. The breaker of a new endpoint is closed. */
 export class BreakerBoard {
-  /** By destination, then by URL. An entry keeps its URL without secret parts, because hiding them costs a hash. */
+  /** By destination, then by URL. Entries keep their names, because `hiddenEndpoint` computes a hash. */
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. Returns the names of the removed ones. */
   configure(
-    destinations: readonly EndpointNames[],
+    destinations: readonly DestinationUrls[],
   ): readonly Pick<BreakerStatus, 'destination' | 'endpoint'>[] {
     const before = this.#endpoints
     const entryOf = (id: string, url: string): BoardEntry =>

@@ -39,7 +39,7 @@ function escaped(value: string | number | undefined): string {
 
 let processRegistry: Registry | undefined
 
-/** Returns the metrics of this process. All its services share them, because prom-client cannot stop measuring. */
+/** Returns the metrics of this process. Creates them only once, because prom-client cannot stop collecting them. */
 export function processMetrics(): Registry {
   if (processRegistry === undefined) {
     processRegistry = new Registry()

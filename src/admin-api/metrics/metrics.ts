@@ -10,7 +10,7 @@ import {
   type SettledDelivery,
 } from '../../model/index.ts'
 import type { Observer, Runtime } from '../../runtime/index.ts'
-import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
+import { BreakerBoard, breakerStates, type DestinationUrls } from './breaker-board.ts'
 import { metricsText, processMetrics } from './metrics-text.ts'
 import { RecentActivity } from './recent-activity.ts'
 import { RecentLosses } from './recent-losses.ts'
@@ -37,7 +37,7 @@ const latencyBucketsSeconds = [
 /** From 5 ms to the timeout of a request. */
 const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
 
-/** From 0.5 ms, because the store needs only one write for a batch. */
+/** From 0.5 ms: the store needs only one write for a batch of calls. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
 /** Maximum number of values of a `reason` or `status` label per destination. Further values count as `other`. */
@@ -64,7 +64,7 @@ export class Metrics implements Observer {
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
   readonly #histograms = histogramsIn(this.#registry)
-  /** Reasons seen so far, by destination. Bounded, because endpoints decide what they answer. */
+  /** Label values so far, by destination. Endpoints determine them, so {@link labelValuesMax} limits their number. */
   readonly #reasons = new Map<string, Set<string>>()
   readonly #statuses = new Map<string, Set<string>>()
   #text: Promise<string> | undefined
@@ -84,7 +84,7 @@ export class Metrics implements Observer {
   }
 
   /** Sets the configured destinations. Counters start at 0, because Prometheus misses the increase to a first value. */
-  configured(destinations: readonly EndpointNames[]): void {
+  configured(destinations: readonly DestinationUrls[]): void {
     const added = destinations.filter(({ id }) => !this.breakers.knows(id))
     for (const removed of this.breakers.configure(destinations)) {
       for (const status of [...(this.#statuses.get(removed.destination) ?? []), 'other']) {
@@ -209,7 +209,7 @@ export class Metrics implements Observer {
   #setStoreFigures(): void {
     const { queueDepth, queueAge, parked, liveRows, deadRows, figuresAge } = this.#gauges
     for (const gauge of [queueDepth, queueAge, parked, liveRows, deadRows]) gauge.reset()
-    // Not reset(), which sets a gauge without labels to 0.
+    // reset() would set this gauge to 0, because it has no labels.
     figuresAge.remove({})
     const figures = this.#options.figures()
     if (figures === undefined) return
