@@ -9,7 +9,7 @@ import {
 } from '../model/index.ts'
 
 /**
- * Checks a parsed call like `checkCall`, and also refuses, as `wrong_type`, one that is nested too deeply to serialise
+ * Checks a parsed call like `checkCall`. Also refuses, as `wrong_type`, a call that is nested too deeply to serialise
  * again. A call with a `checkedType` has already passed `checkCall`, so only its nesting is checked.
  */
 export function checkParsedCall(value: unknown, checkedType?: CallType): CallCheck {

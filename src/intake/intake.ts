@@ -28,7 +28,7 @@ interface IntakeOptions {
 export interface IntakeBatch {
   readonly sourceId: string
   readonly calls: readonly unknown[]
-  /** The types of calls that already passed `checkCall`, by index; undefined for others. If absent, all are checked. */
+  /** The types of calls that already passed `checkCall`, by index. Calls without a type here are checked. */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
    * When the batch was sent, by the sender's clock, in ISO 8601; null if the sender didn't say. If absent, the sender's
@@ -65,7 +65,7 @@ type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
-  /** The destinations of each source, cached so that an event need not go through all. */
+  /** Caches the destinations of each source. */
   readonly #connected = new Map<string, readonly Destination[]>()
   readonly #runtime: Runtime
   #warnedOfIntegers = false
@@ -76,7 +76,7 @@ export class Intake {
     this.#runtime = options.runtime
   }
 
-  /** Accepts a batch. Returns the result of each call, in order, once those that were not rejected are stored. */
+  /** Accepts a batch. Once the store has answered, resolves to the result of each call, in order. */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = this.#planBatch(batch)
     return noteOutcomes(results, this.#add(acceptedOf(results).map(newEvent), batch.traceparent))

@@ -79,8 +79,7 @@ const roundingMs = 60_000
 
 /**
  * Returns how far the sender's clock is behind this one. A call's own `sentAt` is more precise than the batch's, so it
- * takes precedence. If a call's timestamp is later than its `sentAt`, the two come from different clocks, so their
- * difference says nothing.
+ * takes precedence. Returns 0 if the timestamp is clearly later than `sentAt`: the two then come from different clocks.
  */
 function skewMs(call: JsonObject, givenMs: number, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0

@@ -2,7 +2,7 @@ import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 
 /** Limit on the bytes of webhooks that wait for the store. The last batch may exceed it. */
 const bytesMax = 16 * 1024 * 1024
-/** Minimum number of bytes counted per event, because an event without destinations has no webhook but waits too. */
+/** Minimum number of bytes counted per event: even an event without webhooks waits for the store. */
 const eventBytesMin = 512
 
 /** Counts the bytes of webhooks that wait for the store to add them. */

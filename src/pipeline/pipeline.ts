@@ -23,13 +23,13 @@ export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
   /** The pipeline closes it. */
   readonly store: DeliveryStore
   /**
-   * Whether the store belongs to this pipeline alone and ends with it; false by default. If so, deliveries whose
-   * endpoints stay down expire, so that {@link Pipeline.idle} can resolve.
+   * True if the store belongs to this pipeline alone and ends with it; false by default. A delivery in such a store
+   * expires if its endpoints stay down, so that {@link Pipeline.idle} can resolve.
    */
   readonly isStoreOwn?: boolean
   /**
-   * The processes that deliver from the store, and share each endpoint's concurrency; undefined if only this one can.
-   * Nothing is sent until the store has answered the first heartbeat.
+   * The processes that deliver from the store, and share each endpoint's concurrency. Undefined if no other process can
+   * deliver from the store. Nothing is sent until the store has answered the first heartbeat.
    */
   readonly processes?: DeliveringProcesses | undefined
   /** Whether to send deliveries, or leave them to other processes; true by default. */
@@ -51,14 +51,14 @@ export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
 const lookEveryMs = 1_000
 
 /**
- * Minimum number of deliveries to keep ready for a destination, if no other process uses the store. With 20, each claim
- * brought only 10, and endpoints waited for claims during every commit.
+ * Minimum number of deliveries to keep ready for a destination, if no other process uses the store. With only 20 ready,
+ * each claim brought 10 deliveries, and endpoints waited for claims during every commit.
  */
 const ownReadyMin = 100
 
 /**
  * Rows that one step of a purge deletes in a shared store. A step locks only these rows, but visits every destination:
- * with 1,000 destinations, steps of 200 rows take four times as long.
+ * with 1,000 destinations, a purge in steps of 200 rows takes four times as long.
  */
 const sharedRowsAtOnce = 2_000
 
@@ -153,8 +153,8 @@ export class Pipeline {
   }
 
   /**
-   * Resolves once every delivery has ended, or the pipeline has stopped. If the store outlives the pipeline, doesn't
-   * wait for deliveries whose endpoints have been down for a whole retry window.
+   * Resolves once every delivery has ended, or the pipeline has stopped. Doesn't wait for deliveries that stay in the
+   * store because their endpoints have been down for a whole retry window.
    */
   idle(): Promise<void> {
     return this.#dispatcher.idle()
@@ -177,7 +177,7 @@ export class Pipeline {
   async close(): Promise<void> {
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    // Leave only now that no request is in flight, because other processes take over at once.
+    // Leave only after the last request has ended, because other processes take over at once.
     await this.#shares?.close()
     await this.#targets.close()
     await this.#options.senderThreads?.close()

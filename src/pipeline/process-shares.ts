@@ -24,7 +24,7 @@ import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
  */
 export type SendingHindrance = 'joining' | 'store' | 'clocks'
 
-/** Used like a destination id, to rank the processes that look after the store. */
+/** A destination id that stands for the store, to rank the processes that look after the store. */
 const storeWide = ''
 
 /** How much this process may send to each endpoint of a destination. */
@@ -34,7 +34,7 @@ interface ProcessSharesOptions {
   readonly processes: DeliveringProcesses
   /** Returns the destinations that this process sends to now; none if it only accepts events. */
   readonly destinationIds: () => readonly string[]
-  /** Whether this process purges the store and may report its metrics, like a service but unlike a command. */
+  /** Whether this process purges the store and may report its metrics. A service does; a command doesn't. */
   readonly looksAfterStore: boolean
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
   /** Called whenever shares may have changed. */
@@ -57,23 +57,23 @@ const silences = {
   },
 } as const
 
-/** The store's last answer, and the time since the heartbeat that it answered. */
+/** The store's last answer to a heartbeat, and the time since that heartbeat. */
 interface Answer {
   readonly memberships: ReadonlyMap<string, ProcessMembership>
   readonly elapsedMs: () => number
 }
 
 /**
- * Determines how much this process may send to each endpoint while several processes share a store. It learns that from
- * the answers to its heartbeats. After {@link membershipHoldsMs} without an answer, it may send nothing, because others
- * may have taken over. The same applies while its clock and the store's disagree.
+ * Determines how much this process may send to each endpoint while several processes share a store. The store's
+ * answers to heartbeats determine the shares. Without an answer for {@link membershipHoldsMs}, this process sends
+ * nothing, because other processes may have taken over. It also sends nothing while its clock and the store's disagree.
  */
 export class ProcessShares implements Peers {
   readonly #options: ProcessSharesOptions
   readonly #processId: string
   #answer: Answer | undefined
   #silence: keyof typeof silences | undefined
-  /** Whether other processes have made room for this one since it joined. */
+  /** Whether this process could use all its shares at least once. A silence resets this. */
   #hasJoined = false
   #isFirst = false
   #heartbeating: Promise<void> = Promise.resolve()
@@ -107,7 +107,7 @@ export class ProcessShares implements Peers {
     this.#options.processes.tell(news)
   }
 
-  /** Whether this process may send now. Compares times, because a timer is late in a process that was suspended. */
+  /** Whether this process may send now. Reads the clock, because the timer `#end` is late after a suspension. */
   get maySend(): boolean {
     return this.#answer !== undefined && this.#answer.elapsedMs() < membershipHoldsMs
   }
@@ -175,7 +175,7 @@ export class ProcessShares implements Peers {
       answered.map((membership) => [membership.destinationId, membership]),
     )
     this.#isFirst = memberships.get(storeWide)?.rank === 0
-    // Stay joined, even if a destination is added later where other processes have not made room yet.
+    // A destination that is added later doesn't set the process back to `joining`.
     this.#hasJoined ||= answered.every(hasRoom)
     this.#answer = { memberships, elapsedMs }
     if (this.#closed !== undefined) return

@@ -82,7 +82,7 @@ interface Target extends DispatchTarget {
   readonly guard: AddressGuard | undefined
 }
 
-/** Keeps a sender for each destination, and its connections open while the destination doesn't change. */
+/** Keeps a sender for each destination. The sender keeps its connections open until the destination changes. */
 export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<Sender>()
@@ -95,7 +95,7 @@ export class Targets {
   }
 
   /**
-   * Replaces the destinations. A target keeps its sender if nothing changes that the sender depends on. {@link close}
+   * Replaces the destinations. A target keeps its sender if the settings of the sender stay the same. {@link close}
    * the retired senders once the dispatcher no longer uses them.
    */
   configure({ destinations, guard }: Sending): ConfiguredTargets {
@@ -188,7 +188,7 @@ function traced({
   }
 }
 
-/** Tells whether a target can keep its sender, because nothing changes that the sender uses. */
+/** Whether the settings that a sender uses are the same for a target and a destination. */
 function isSentAlike(target: Target | undefined, next: SendingDestination): target is Target {
   if (target === undefined) return false
   return isDeepStrictEqual(usedBySender(target.destination), usedBySender(next))
