@@ -26,7 +26,7 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
     destinations: [
       {
         ...destination,
-        // Send one at a time, to keep their order.
+        // Send one request at a time, to keep the order.
         concurrency: 1,
         compose: (webhook, endpoint) =>
           composeCaptured(JSON.parse(webhook.body) as CapturedContent, endpoint, parts),
@@ -42,7 +42,7 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
   return {
     offer: offerTo(parts, async ({ messageId, type, userId, headers, body }) => {
       taken++
-      // Use a separate source for each request, because a webhook that was received twice is sent twice.
+      // The store ignores a messageId that a source repeats. Each request gets its own source, so repeats are sent.
       const sourceId = `capture:${taken}`
       // A store keeps one text per delivery, so put headers and body into one text.
       const text = JSON.stringify({ headers, body } satisfies CapturedContent)
@@ -78,7 +78,7 @@ export function capturePlanOutlet(parts: CaptureOutletParts): Outlet {
   }
 }
 
-/** Parses captured requests and moves their timestamps before `take` gets them. */
+/** Returns an `offer` that parses captured requests, moves their timestamps, and passes the requests to `take`. */
 function offerTo(
   { target: { shiftBy }, runtime }: CaptureOutletParts,
   take: (request: CapturedRequest & { readonly messageId: string }) => Promise<void> | void,
@@ -96,7 +96,7 @@ function offerTo(
 
 type CapturedContent = Pick<CapturedRequest, 'headers' | 'body'>
 
-/** Repeats a captured request, with the static headers of the endpoint and, for a new secret, with new signatures. */
+/** Composes a captured request with the static headers of the endpoint. Signs the request if there is a new secret. */
 function composeCaptured(
   { headers, body }: CapturedContent,
   endpoint: Endpoint,

@@ -41,12 +41,12 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
 /** The fields that describe the call rather than the user. */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
 
-/** The fields that a call keeps from the sample even if flags or pairs describe it. A track call needs an `event`. */
+/** The fields of the sample that remain if a flag or a pair describes the call. A track call must keep an `event`. */
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**
- * Makes a call from the sample of its type, the flags and the `key=value` pairs. If a flag or a pair describes the
- * call, only `keptFields` of the sample remain. A flag replaces the field of the sample.
+ * Makes a call from the sample of its type. Flags set its fields, and `key=value` pairs its properties or traits. If a
+ * flag or a pair describes the call, only `keptFields` of the sample remain.
  */
 export function composeCall(
   type: EventType,
@@ -102,7 +102,7 @@ export function mistakenPair(
   return undefined
 }
 
-/** The field that holds the `key=value` pairs. Other types contain only ids. */
+/** The field that holds the `key=value` pairs. Alias and delete have no such field. */
 const pairsFields: Partial<Readonly<Record<EventType, 'properties' | 'traits'>>> = {
   ...{ identify: 'traits', group: 'traits' },
   ...{ track: 'properties', page: 'properties', screen: 'properties' },

@@ -37,9 +37,8 @@ export interface Plan {
   readonly type: string
   /** Whether the destination gets the event, and why; undefined if only a service can decide. */
   readonly decision: (Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }) | undefined
-  /** Whether the destination comes from a configuration. Its name is shown then. */
+  /** Whether to show the id of the destination, because it comes from a configuration. */
   readonly isNamed?: boolean
-  /** The URLs of the destination. */
   readonly urls: readonly string[]
   /** The names of the static headers for each URL. */
   readonly headerNames?: readonly (readonly string[])[]
@@ -97,7 +96,7 @@ function webhookPlanning(
   const intake = new Intake({ add, destinations, runtime })
   const show = (events: readonly AcceptedEvent[]): void => {
     for (const accepted of events) {
-      // Decide for all destinations, because intake decides only for connected ones.
+      // Intake plans only for connected destinations. Plan for all, to show why the others get nothing.
       const { decisions, deliveries } = planEvent(accepted.event, destinations)
       for (const [index, destination] of destinations.entries()) {
         const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body
@@ -176,7 +175,7 @@ function servicePlanning(
   }
 }
 
-/** Maximum number of remembered messageIds, as in a store in memory. */
+/** Maximum number of remembered messageIds. A store in memory has the same maximum. */
 const messageIdsMax = 100_000
 
 /** Counts the events of one source as a store would, but holds no deliveries. Recognises duplicates. */

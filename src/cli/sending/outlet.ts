@@ -13,7 +13,7 @@ import type { SendingOptions, SendingTarget } from './sending-options.ts'
 /** Grace period for queued calls and for requests when a command is interrupted. */
 export const stopGraceMs = 300
 
-/** The ledger of an outlet. */
+/** The counts of an outlet. A call to a service counts as a delivery. */
 export interface OutletLedger extends DeliveryLedger {
   /** The number of calls that a service acknowledged. */
   readonly acknowledged?: number
@@ -21,7 +21,7 @@ export interface OutletLedger extends DeliveryLedger {
 
 /** Where a command sends its rows. */
 export interface Outlet {
-  /** The store that keeps undelivered webhooks: its URL without the password. Undefined without a store. */
+  /** The URL of `--store` without its password; undefined if the command keeps nothing. */
   readonly storeName?: string | undefined
   /** Whether the store has failed or expired deliveries of earlier runs to the same destination. */
   readonly hasFailedBefore?: boolean
@@ -43,7 +43,7 @@ export interface OutletParts<
   readonly options: SendingOptions
   readonly target: Target
   readonly runtime: Runtime
-  /** Gets the other reports, such as rejected rows. */
+  /** Gets the reports about rows and calls, such as rejections. */
   readonly listener: Pick<Report, Reported>
 }
 
@@ -64,7 +64,7 @@ export interface RowPosition {
 /** Maximum number of queued calls. It bounds memory even if every call has the maximum size. */
 const queueMax = 1_000
 
-/** Maximum number of calls in a batch. Larger batches cost less per row, and fast reading fills them. */
+/** The client merges waiting batches up to this many calls, because large batches cost less per row. */
 const joinedCallsMax = 250
 
 /** Converts the options of a command to those of the client. `--flush-at` sets the exact batch size. */
@@ -73,7 +73,7 @@ export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientO
     flushAt,
     batchMax: flushAt ?? joinedCallsMax,
     flushAfterMs,
-    // A full queue is flushed, so a smaller queue would make smaller batches.
+    // The client flushes a full queue, so the queue must have room for a whole batch.
     queueMax: Math.max(queueMax, flushAt ?? 0),
   }
 }
@@ -136,7 +136,7 @@ export class CallQueue {
   }
 }
 
-/** The rejection of a deletion for a service, whose tracking API accepts only calls. */
+/** The result of offering a deletion to a service. */
 export const noDeletions: RejectedRow = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',

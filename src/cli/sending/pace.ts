@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../../runtime/index.ts'
 
-/** Maximum delay that later turns make up for, because timers fire a little late. */
+/** Timers fire a little late. Later turns make up for at most this much lateness. */
 const latenessMsMax = 100
 
 /** Spaces turns evenly, to meet a rate on average. */

@@ -139,7 +139,7 @@ function requestLines(plan: Plan, body: string, style: Style): readonly string[]
   ]
 }
 
-/** A delivery that ended, to a webhook or a service. */
+/** The outcome of a delivery to an endpoint or to a service. */
 export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
 
 /** Converts a request to an endpoint to its JSON record. */

@@ -173,7 +173,7 @@ export class Report implements Observer {
     return this.#rejected
   }
 
-  /** Reports a rejected row. Some are rejected only after the outlet has taken them. */
+  /** Reports a rejected row, even one that the outlet had taken. */
   rejected(
     { file, line }: RowPosition,
     { code, message }: Readonly<Record<'code' | 'message', string>>,
@@ -227,7 +227,7 @@ export class Report implements Observer {
   /**
    * Removes the progress line and writes the summary.
    *
-   * @param ledger - has no `read` and no `rejected` if the command reads no calls
+   * @param ledger - has no `read` and no `rejected` if the command makes the calls itself
    * @param skipped - the number of rows that were not selected; undefined if the command sends all rows
    */
   summary(ledger: OutletLedger & Partial<Ledger>, durationMs: number, skipped?: number): void {

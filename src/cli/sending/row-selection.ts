@@ -34,9 +34,8 @@ interface ReadRows {
 const heldGroupsMax = 64
 
 /**
- * The rows of several files, one file after another. The first good row decides whether they are calls or
- * captured requests. Rows that are not selected are skipped; bad rows never are. A call without a messageId
- * gets one that stays the same when the file is read again.
+ * The selected rows of several files, one file after another, and all bad rows. The first good row decides whether
+ * the files contain calls or captured requests. A call without a messageId gets the same one in every run.
  */
 export class SelectedRows implements RowSource {
   readonly #paths: readonly string[]
@@ -65,7 +64,7 @@ export class SelectedRows implements RowSource {
     return this.#meter.total(parsed + this.#skipped)
   }
 
-  /** Whether the files contain captured requests. The first good row decides, if it is in the first 64 groups. */
+  /** Reads ahead to the first good row, and returns whether it is from a capture. False if 64 groups have none. */
   async holdCapture(): Promise<boolean> {
     this.#isCapture ??= this.#readToGoodRow()
     return (await stoppable(this.#isCapture, this.#io.stop)) ?? false
@@ -145,12 +144,12 @@ export class SelectedRows implements RowSource {
   }
 }
 
-/** Reads the beginning of a file, but not of a pipe. Throws a ForeignFormatError that names the file. */
+/** Throws a ForeignFormatError that names the file. Doesn't check pipes, because they can be read only once. */
 async function checkFormat(path: string): Promise<void> {
   if (path === '-' || !(await stat(path)).isFile()) return
   const rows = readInput(path, await openInput(path), captureRowBytesMax)
   await rows.next().catch((error: unknown) => {
-    // Other errors are reported when the rows before them have been sent.
+    // Ignore other errors: they are reported when the file is read again.
     if (error instanceof ForeignFormatError) throw error
   })
   await rows.return(undefined)
@@ -182,7 +181,7 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   if (sinceMs === undefined && untilMs === undefined) return true
   const { timestamp, originalTimestamp } = call
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  // A call without a timestamp is in no time range. Select a call with an unreadable timestamp: it is rejected later.
+  // Select a call with an unreadable timestamp, so that the client rejects it. Skip such a deletion: it would be sent.
   if (atMs === undefined)
     return Boolean(timestamp ?? originalTimestamp) && call['type'] !== 'delete'
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)

@@ -11,7 +11,7 @@ import { tellOfTerminalInput } from '../input.ts'
 import type { Io } from '../io.ts'
 import { isCapturedRow } from './captured-request.ts'
 
-/** Changes to every call, from flags. */
+/** The changes that flags make to every call. */
 export interface RowChanges {
   /** The type to give rows that have none. A row of a different type is rejected. */
   readonly type?: EventType | undefined
@@ -131,7 +131,7 @@ export class InputMeter {
     let isGzip: boolean | undefined
     for await (const chunk of input) {
       isGzip ??= chunk[0] === 0x1f && chunk[1] === 0x8b
-      // One chunk can contain a whole gzipped file. Yield it in parts, so that only inflated parts count as read.
+      // One chunk can contain a whole gzipped file. Yield it in parts, so that progress grows in steps.
       const step = isGzip ? gzipStepBytes : chunk.length
       for (let start = 0; start < chunk.length; start += step) {
         const part = chunk.subarray(start, start + step)

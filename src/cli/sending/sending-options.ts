@@ -110,7 +110,7 @@ export const sendingOptions = {
 
 type SendingValues = ValuesOf<typeof sendingOptions>
 
-/** The options before the command knows whether its input contains calls or captured requests. */
+/** The options with a target for calls. `replay` replaces the target if its files contain captured requests. */
 export type GivenSendingOptions = Awaited<ReturnType<typeof readSendingOptions>>
 
 /** The options that `send` and `replay` share, checked and with secrets read. */
@@ -214,10 +214,10 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
   }
 }
 
-/** The source of calls from the command line. {@link sourceIdOf} returns one for each destination. */
+/** The prefix of the source ids of calls from the command line: `cli:<destination id>`. */
 export const commandLineSourceId = 'cli'
 
-/** Returns the source of a destination's calls: its own, because a source may send each call only once. */
+/** Returns a destination's own source. If destinations shared one, each call would be sent to only one of them. */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }

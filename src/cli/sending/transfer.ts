@@ -98,8 +98,8 @@ function takenOf({ counts, report }: Pick<Sending, 'counts' | 'report'>): number
 /**
  * Adds the counts of rows to the outlet's ledger.
  *
- * @param end - `cut_with_store`: rows that did not reach the store don't count, because the next run reads them
- * again. `cut`: without a store, rows that the command did not finish count as accepted and pending.
+ * @param end - `cut_with_store`: rows that are not in the store yet don't count, because the next run reads them
+ * again. `cut`: there is no store, so rows that are not in the outlet's ledger yet are added as pending.
  */
 function ledgerOf(
   sending: Sending,
@@ -146,7 +146,7 @@ interface EndedSending extends Sending {
 
 interface TransferError {
   readonly error: unknown
-  /** False if the input could not be read. If the outlet failed, accepted rows may be unfinished. */
+  /** True if the outlet failed: accepted rows may be unfinished. False if the input could not be read. */
   readonly isFromOutlet: boolean
 }
 
@@ -196,7 +196,7 @@ async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Prom
   }
 }
 
-/** Offers a row to the outlet. A row that `--only` excludes is only checked. */
+/** Offers a row to the outlet. If `--only` excludes the row, only checks and reports it. */
 async function offer(
   row: JsonObject,
   position: RowPosition,
@@ -275,7 +275,7 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
-  // A duplicate was stored by an earlier run, in which its delivery may have failed.
+  // An earlier run may have stored a duplicate and failed to deliver it.
   const hasFailedBefore = ledger.duplicate > 0 && outlet.hasFailedBefore === true
   if (hasFailedBefore) {
     report.note('Some deliveries of earlier runs to the same URLs have failed or expired')
@@ -291,7 +291,7 @@ function whereTheyStay({ storeName }: Outlet): string {
   return storeName === undefined ? '' : `, kept in ${storeName}`
 }
 
-/** Says what an interrupted command loses without a store, if a store could have kept it. */
+/** Says what an interrupted command loses because it has no `--store`. Empty if `--store` would not help. */
 function whatIsLost(
   { options, single, outlet }: Sending,
   { pending }: Pick<Ledger, 'pending'>,
@@ -314,7 +314,7 @@ function nextCommand(
   if (outlet.storeName === undefined) return undefined
   if (isStopped || ledger.pending > 0) return again
   if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return undefined
-  // Don't print the URL of a store that contains a password.
+  // If the two differ, the URL contains a password, so don't print it.
   const store = options.store === outlet.storeName ? outlet.storeName : '...'
   const states = '--state failed --state expired'
   return `${programName(io)} deliveries --store ${store} ${states}`

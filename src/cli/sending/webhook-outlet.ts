@@ -23,7 +23,7 @@ const commandRetention = Object.freeze({
 
 type WebhookOutletParts = OutletParts<WebhookTarget>
 
-/** Opens the outlet that sends webhooks itself. Throws `store_in_use`, `store_unusable` or a SettingError. */
+/** Opens the outlet that sends webhooks to endpoints. Throws `store_in_use`, `store_unusable` or a SettingError. */
 export async function openWebhookOutlet(parts: WebhookOutletParts): Promise<Outlet> {
   collectEarly()
   const store = await openStore(parts.options.store ?? 'memory:', {
