@@ -30,7 +30,7 @@ interface EventView {
   readonly style: Style
   /** Remembers earlier requests, which summaries depend on. */
   readonly memory: SummaryMemory
-  /** Whether to print the payload after the line, up to 200 lines. */
+  /** Whether to print the payload too, at most 200 lines of it. */
   readonly verbose: boolean
   readonly columns: number | undefined
   /** Whether requests are forwarded or given to a program; false by default. */
@@ -41,7 +41,7 @@ interface EventView {
 
 /** Below this width, the time and the duration are left out. */
 const wideColumns = 100
-/** Below this width, ids are shortened, and the signature is shown only as a sign. */
+/** Below this width, ids are shortened, and the signature is only `✔`, `✖` or `-`. */
 const narrowColumns = 80
 /** Below this width, the user and the injected fault are left out. */
 const narrowestColumns = 60

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 
-/** Returns the URL of a receiver's page. If the receiver is not on loopback, adds the token; null without a token. */
+/** Returns the URL of a receiver's page. A page that is not on loopback needs a token; null without one. */
 export function inspectorUrl(url: string, token: string | null = null): string | null {
   const page = new URL('/_evroute/', url)
   // A receiver on all addresses also listens on loopback.

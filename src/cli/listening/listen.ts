@@ -137,7 +137,7 @@ async function judge(
   return (await Promise.all(judging)).map(({ result }) => result)
 }
 
-/** Resolves when everything expected has arrived, at the timeout, or at `stop`. Some requests may be unanswered. */
+/** Resolves when everything expected has arrived, at the timeout, or at `stop`. Doesn't wait for answers. */
 async function untilEnd(parts: {
   readonly receiver: Receiver
   readonly options: ListenOptions
@@ -257,7 +257,7 @@ function expectationLines(
   style: Style,
 ): readonly string[] {
   return expectations.map(({ text, count, withinMs }) => {
-    // An expectation with an upper bound is undecided until the wait ends, because a request too many can still arrive.
+    // A later request can exceed an upper bound, so the expectation stays undecided until the wait ends.
     const isEndless = count.atMost < Infinity && timeoutMs === undefined && withinMs === undefined
     const end = isEndless ? ` ${style.faint('until --timeout or Ctrl-C')}` : ''
     return `Expecting  ${plainText(text)}${end}`
@@ -279,7 +279,7 @@ function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io
   return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(options)}`
 }
 
-/** Returns the flags with which `send` sends all webhooks of a scenario and retries them at once. */
+/** Returns the flags for sending all webhooks of a scenario, with retries in virtual time. */
 function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
   const count = scenario.webhooks === 1 ? '' : ` --count ${scenario.webhooks}`

@@ -86,7 +86,7 @@ export function curlCommand(
   return isText ? command : `echo ${rawBody.toString('base64')} | base64 -d | ${command}`
 }
 
-/** Quotes a path or a header, in which each character stands for a byte. Escapes bytes that are not ASCII as octal. */
+/** Quotes text with one character per byte, such as a header. Escapes bytes other than printable ASCII as octal. */
 function bytesWord(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return shellWord(text)
   const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`

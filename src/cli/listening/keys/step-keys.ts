@@ -6,7 +6,7 @@ import type { Style } from '../../output/style.ts'
 import type { BottomText } from '../../terminal/bottom-line.ts'
 import { editLine, viewLine, type EditedLine, type Key } from '../../terminal/key.ts'
 
-/** How the next key is interpreted. In `number`, digits identify a request to pick or to compare with. */
+/** How the next key is interpreted. */
 type KeysMode =
   | { readonly kind: 'keys' }
   | { readonly kind: 'failure' }
@@ -21,7 +21,7 @@ export interface KeysState {
   /** The number of requests since the display was paused; undefined if it is not paused. */
   readonly arrivedInPause: number | undefined
   readonly arrived: number
-  /** The last request that was shown. After a change of the filter, the newest kept request that it shows. */
+  /** The last request that was shown. A new filter replaces it with the newest kept request that matches. */
   readonly last: ReceivedEvent | undefined
   /** The request that the user picked. If undefined, keys act on the `last` request. */
   readonly picked: ReceivedEvent | undefined
@@ -36,7 +36,7 @@ type Effect<Kind extends string, Fields = object> = Kind extends unknown
 
 type EventEffect = Effect<'show' | 'resend' | 'save' | 'edit' | 'curl', { event: ReceivedEvent }>
 
-/** An action that a key triggers. */
+/** An action that {@link stepKeys} returns and `ListenKeys` carries out. */
 export type KeyEffect =
   | Effect<'tell', { text: string }>
   | EventEffect
@@ -72,7 +72,7 @@ export function displayOf(
   return arrivedInPause === undefined ? 'show' : 'hold'
 }
 
-/** Returns the state after a request has arrived. */
+/** Counts a new request. If it is shown, it becomes the `last`. */
 export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState {
   const { arrived, arrivedInPause } = state
   return {
