@@ -45,6 +45,7 @@ export class Collector {
   readonly #options: TrackingApiOptions
   readonly #observer: TrackingObserver | undefined
   readonly #rateLimits: RateLimits
+  #hasWarned = false
 
   constructor(options: TrackingApiOptions) {
     this.#options = options
@@ -87,6 +88,12 @@ export class Collector {
   }
 
   refused(refusal: SourceRefusal): HttpAnswer {
+    // Most clients don't say why their calls don't arrive. Anyone can cause more of these lines, so one must do.
+    if (refusal.code === 'unknown_write_key' && !this.#hasWarned) {
+      this.#hasWarned = true
+      const line = 'a request without a valid write key was refused (logged once)'
+      this.#options.runtime.log.warn(line, { error: refusal.message })
+    }
     this.#observer?.refused({ sourceId: refusal.source?.id ?? null, code: refusal.code })
     return refusalAnswer(refusal)
   }

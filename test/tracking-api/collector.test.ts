@@ -61,6 +61,20 @@ test('the body is not read if the key in a header belongs to a source over its r
   expect(documents).toBe(1)
 })
 
+test('the first unknown write key is logged', async () => {
+  const { runtime, warnings } = recordingRuntime(new ManualClock(0))
+  const collector = new Collector({
+    sourceOf: () => undefined,
+    accept: () => Promise.resolve([]),
+    isFull: () => false,
+    runtime,
+  })
+  expect(await collector.collect(request)).toMatchObject({ status: 401 })
+  expect(await collector.collect({ ...request, headers: {} })).toMatchObject({ status: 401 })
+  const message = 'a request without a valid write key was refused (logged once)'
+  expect(warnings).toEqual([{ message, error: 'The write key is not known' }])
+})
+
 test('calls are refused if the store does not answer within 8 s', async () => {
   const clock = new ManualClock(0)
   const { runtime, warnings } = recordingRuntime(clock)
