@@ -42,7 +42,7 @@ export function tally(
   }
 }
 
-/** Refuses a request whose calls were all rejected. A single call keeps `event_too_large`, a code that clients handle. */
+/** Refuses a request whose calls were all rejected. A single call keeps `event_too_large`, which clients handle. */
 export function nothingAccepted(
   { accepted, rejected: [first, ...others] }: Tally,
   isAlone: boolean,
