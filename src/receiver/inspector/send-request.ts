@@ -1,6 +1,6 @@
 import { passedOnHeaders, type Header } from '../../http/index.ts'
 import type { SignatureVerdict } from '../../match/index.ts'
-import { isJsonObject, messageOf, SettingError } from '../../model/index.ts'
+import { isJsonObject, messageOf, parseUrl, SettingError } from '../../model/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import { post } from '../forward.ts'
 import type { ReceivedEvent } from '../received-event.ts'
@@ -135,9 +135,8 @@ function isTarget(target: {
 
 /** Accepts http and https URLs. Refuses credentials, because the page would show them. */
 function isWebUrl(value: unknown): value is string {
-  if (typeof value !== 'string' || !URL.canParse(value)) return false
-  const { protocol, username, password } = new URL(value)
-  return /^https?:$/.test(protocol) && username + password === ''
+  const url = typeof value === 'string' ? parseUrl(value) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password === ''
 }
 
 function pathOf(url: string | undefined): string | undefined {
