@@ -1,5 +1,5 @@
 import { CommanderError, Command, type AddHelpTextContext } from 'commander'
-import { evrouteVersion } from '../model/index.ts'
+import { EvrouteError, evrouteVersion } from '../model/index.ts'
 import { codeOfEnd, isEnd, exitCodeOf, exitCodes } from './exit-code.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import type { Io } from './io.ts'
@@ -29,10 +29,22 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     if (thrown instanceof CommanderError && (isHelpShown || thrown.exitCode === 0)) {
       return exitCodes.ok
     }
-    const error = thrown instanceof CommanderError ? parseError(thrown, tried) : thrown
+    const error = thrown instanceof CommanderError ? parseError(thrown, tried) : known(thrown)
     tellError(error, argv, io)
     return exitCodeOf(error)
   }
+}
+
+/** Explains the error of Node for a working folder that was deleted. Returns other errors unchanged. */
+function known(thrown: unknown): unknown {
+  if (!(thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'uv_cwd'))
+    return thrown
+  return new EvrouteError({
+    code: 'cannot_read_file',
+    message: 'Cannot read the current folder: it does not exist any more',
+    hint: 'Change to a different one.',
+    cause: thrown,
+  })
 }
 
 /** Reports an error in the form that the command line asks for: as JSON or as text, with or without colour. */

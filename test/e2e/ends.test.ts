@@ -216,6 +216,16 @@ test.runIf(process.platform === 'linux')('init ends in a folder that takes no fi
   expect(code).toBe(7)
 })
 
+test.runIf(process.platform === 'linux')('a command says that its folder was deleted', async () => {
+  const folder = await temporaryFolder()
+  const script = 'rmdir "$0" && exec "$@"'
+  const { code, stderr } = await startIn(folder, ['run', '--', 'true'], { script }).ended
+  expect(stderr).toBe(
+    'evroute: Cannot read the current folder: it does not exist any more. Change to a different one.\n',
+  )
+  expect(code).toBe(7)
+})
+
 test('Ctrl-C ends every command that waits for an answer', async () => {
   const { folder } = await prepare()
   const ends = asking.map(async (argv) => {
