@@ -39,6 +39,7 @@ export interface Plan {
   readonly decision: (Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }) | undefined
   /** Whether to show the id of the destination, because it comes from a configuration. */
   readonly isNamed?: boolean
+  /** The URLs of the destination, without user names and queries. */
   readonly urls: readonly string[]
   /** The names of the static headers for each URL. */
   readonly headerNames?: readonly (readonly string[])[]
