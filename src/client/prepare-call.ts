@@ -3,7 +3,6 @@ import {
   evrouteVersion,
   formatTimestamp,
   isJsonObject,
-  isUnsafeInteger,
   limits,
   messageOf,
   parseTimestamp,
@@ -20,7 +19,7 @@ type PreparedCall =
 const library = Object.freeze({ name: 'evroute', version: evrouteVersion })
 const contextOfLibrary = Object.freeze({ library })
 
-/** A copy of a call. Only the named fields change. Undefined fields are not serialised. */
+/** A copy of a call, which `complete` changes. Undefined fields are not serialised. */
 type Draft = Record<string, unknown> &
   Record<'type' | 'messageId' | 'timestamp' | 'sentAt' | 'context' | IdField, unknown>
 
@@ -36,7 +35,7 @@ export function prepareCall(
     const check = checkCall(isJsonObject(value) ? draftOf(value, type) : value)
     if (check.kind === 'invalid') return refuse(check)
     const draft = check.call as Draft
-    const messageId = String(idOf(draft.messageId) ?? runtime.newId())
+    const messageId = idOf(draft.messageId) ?? runtime.newId()
     const problem = complete(draft, messageId, runtime)
     return problem === undefined ? encode(draft, check.type, messageId) : refuse(problem)
   } catch (error) {
@@ -99,9 +98,9 @@ function contextWithLibrary(context: unknown): unknown {
   return (context['library'] ?? null) === null ? { ...context, library } : context
 }
 
-/** Returns an id as a string. A number that parsing has rounded stays a number, which the check refuses. */
-function idOf(id: unknown): string | number | undefined {
-  if (typeof id === 'number') return isUnsafeInteger(id) ? id : String(id)
+/** Returns a checked id as a string; undefined if it is empty. */
+function idOf(id: unknown): string | undefined {
+  if (typeof id === 'number') return String(id)
   return typeof id === 'string' && id !== '' ? id : undefined
 }
 
