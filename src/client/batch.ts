@@ -9,7 +9,7 @@ export interface EncodedCall {
   readonly bytes: number
 }
 
-/** How many calls a batch may contain, and how many bytes. */
+/** How large one batch may become. */
 export interface BatchLimits {
   readonly callsMax: number
   /** In UTF-8 bytes, including the commas between the calls. */
@@ -26,12 +26,12 @@ export class Batcher {
     this.#limits = limits
   }
 
-  /** Number of calls that wait for a full batch. */
+  /** Number of calls gathered for the next batch. */
   get size(): number {
     return this.#calls.length
   }
 
-  /** Adds a call. Returns the batch if it is full. If the call doesn't fit, it begins the next batch. */
+  /** Adds a call. Returns a batch if the call fills it, or doesn't fit into it and begins the next one. */
   push(call: EncodedCall): readonly EncodedCall[] | undefined {
     const overfull = this.#bytes + comma(this.#calls) + call.bytes > this.#limits.bytesMax
     const before = overfull ? this.flush() : undefined

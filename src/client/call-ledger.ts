@@ -1,9 +1,9 @@
 import type { CloseReport, FailedCall } from './result.ts'
 
-/** Limits on the failed calls that are kept before `closing()`. */
+/** How many failed calls are kept until `closing()` is called. */
 interface KeptLimits {
   readonly callsMax: number
-  /** Size of their JSON in UTF-8 bytes; 16 MB by default. */
+  /** Size of the calls as JSON, in UTF-8 bytes; 16 MB by default. */
   readonly bytesMax?: number
 }
 
@@ -40,7 +40,7 @@ export class CallLedger {
     this.#delivered++
   }
 
-  /** Counts and keeps a failed call, and drops the oldest ones above the limits. */
+  /** Counts and keeps a failed call. Before `closing()`, drops the oldest calls until the kept ones fit the limits. */
   failed(call: FailedCall): void {
     this.#failed++
     this.#undelivered.add(call)
@@ -54,7 +54,7 @@ export class CallLedger {
     }
   }
 
-  /** Keeps every call that fails from now on. These are at most the calls that are pending now. */
+  /** From now on, keeps every failed call. Only calls that are pending now can still fail. */
   closing(): void {
     this.#isClosing = true
   }

@@ -23,7 +23,7 @@ import { Sender, type Failure } from './sender.ts'
 
 /** How long {@link Client.close} waits. */
 export interface CloseOptions {
-  /** Limit for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by default. */
+  /** How long to wait for calls that are queued or in flight, in milliseconds, 0 to 86,400,000; 30,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -101,7 +101,7 @@ export class Client {
     })
   }
 
-  /** Describes a user: once when the account is created, and again only when traits change. */
+  /** Describes a user. Call it once when the account is created, and again only when traits change. */
   identify(call: IdentifyCall): EnqueueResult {
     return this.#enqueue(call, 'identify')
   }
@@ -153,15 +153,15 @@ export class Client {
     await new Promise<void>((resolve) => this.#waitingForRoom.push(resolve))
   }
 
-  /** Sends every queued call. Resolves once these and the calls in flight have been delivered or have failed. */
+  /** Sends every queued call. Resolves when every call recorded so far has been delivered or has failed. */
   async flush(): Promise<void> {
     this.#send(this.#batcher.flush())
     await this.#sender.idle()
   }
 
   /**
-   * Refuses further calls, sends the queued ones and waits for them, including retries, but at most
-   * `timeoutMs`. Closing again returns the same promise.
+   * Refuses further calls, sends the queued ones, and waits until every call, after its retries, has been delivered or
+   * has failed. After `timeoutMs`, the pending calls fail. Closing again returns the same promise.
    *
    * @returns the counts and the undelivered calls, within the limits in {@link CloseReport}
    * @throws SettingError if `timeoutMs` is invalid
@@ -171,7 +171,7 @@ export class Client {
     return this.#closing
   }
 
-  /** Adds a listener. Each queued call causes one `delivered` or `failed`, each retry of a batch one `retry`. */
+  /** Adds a listener. A queued call causes one `delivered` or one `failed`. A retry of a batch causes one `retry`. */
   on<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): this {
     this.#events.on(name, listener)
     return this

@@ -13,10 +13,10 @@ export interface ClientEventMap {
   readonly retry: [BatchRetry]
 }
 
-/** The name of a client's event. */
+/** `delivered`, `failed` or `retry`. */
 export type ClientEventName = keyof ClientEventMap
 
-/** Called when an event happens. */
+/** Gets the record of an event. May return a promise; the client doesn't wait for it. */
 export type ClientListener<Name extends ClientEventName> = (
   ...details: ClientEventMap[Name]
 ) => unknown

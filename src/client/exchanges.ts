@@ -10,9 +10,10 @@ interface ExchangeEnd {
 }
 
 /**
- * Hands batches to a transport, and gives up all exchanges on `abort()`. A signal serves up to 100 exchanges, one after
- * the other, because creating one takes about 10 µs on Node 20. Then a new one replaces it, because objects that a
- * transport derives from a signal pile up.
+ * Hands batches to a transport, and gives up all exchanges on `abort()`.
+ *
+ * Creating a signal takes about 10 µs on Node 20, so one signal serves many exchanges, one after the other. Objects that
+ * a transport derives from a signal pile up, so each signal is dropped after 100 exchanges.
  */
 export class Exchanges {
   readonly #transport: Transport
@@ -32,7 +33,7 @@ export class Exchanges {
         end.controller.abort()
       }
       this.#giveUps.add(giveUp)
-      // An async function also rejects if the transport throws at once.
+      // The async function rejects even if the transport throws synchronously.
       const exchange = async () => this.#transport.send(batch, end.controller.signal)
       exchange()
         .finally(() => {

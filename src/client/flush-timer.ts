@@ -6,7 +6,7 @@ interface FlushTimerOptions {
   readonly flush: () => void
 }
 
-/** Calls `flush` `afterMs` after the last flush, but only while it is armed. */
+/** While armed, calls `flush` when `afterMs` have passed since the last flush. */
 export class FlushTimer {
   readonly #options: FlushTimerOptions
   #lastFlushMs: number

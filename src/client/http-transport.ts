@@ -18,7 +18,7 @@ export interface HttpTransportOptions {
   readonly writeKey: string
   /** How long a request may take in milliseconds, including connecting. */
   readonly timeoutMs: number
-  /** Clock for dates in `Retry-After`. A virtual clock stands still while a request is in flight. */
+  /** Gives the time for dates in `Retry-After`. The transport holds a virtual clock while a request is in flight. */
   readonly clock: Clock
 }
 
@@ -77,7 +77,7 @@ function exchange(
       collectAnswer(response, (answer) => end(verdict(answer, clock.nowMs())))
     })
     request.on('error', (error) => (failure = error))
-    // Some requests close without an error. Once an answer begins, `collectAnswer` reports its end.
+    // Some requests close without an error. If an answer has begun, `collectAnswer` ends the exchange.
     request.on('close', () => {
       if (!isAnswered) end({ kind: 'retry', reason: reasonOf(failure) })
     })

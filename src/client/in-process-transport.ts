@@ -8,7 +8,7 @@ export interface InProcessBatch {
   readonly sentAt: string
 }
 
-/** Accepts a batch. Resolves once the calls are stored, with those that are rejected, if any. */
+/** Accepts a batch. Resolves once the calls are stored. The result lists the rejected calls, if there are any. */
 export type AcceptBatch = (
   batch: InProcessBatch,
 ) => Promise<{ readonly rejected: readonly RejectedCall[] } | undefined>

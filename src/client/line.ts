@@ -16,7 +16,7 @@ export class Line {
     this.#inFlightMax = inFlightMax
   }
 
-  /** Adds calls to the last batch in line. Changes nothing and returns false if no batch waits or they don't fit. */
+  /** Adds all calls to the last batch in line. Returns false if the line is empty, or the calls don't fit. */
   join(calls: readonly EncodedCall[]): boolean {
     return this.#waiting.at(-1)?.batch.join(calls) === true
   }

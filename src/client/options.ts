@@ -13,18 +13,22 @@ import type { Transport } from './transport.ts'
 export interface ClientOptions {
   /**
    * The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. Node checks certificates:
-   * NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check off. The options of
-   * Node's global agent count too.
+   * NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check off. The client also uses
+   * the options of Node's global agent, except its timeout.
    */
   readonly endpoint?: string | undefined
-  /** Calls that fill a batch, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4 are in flight. */
+  /**
+   * Number of calls in a full batch, 1 to 2,500; 20 by default. A full batch is sent at once if fewer than 4 batches
+   * are in flight.
+   */
   readonly flushAt?: number | undefined
   /** A synonym for `flushAt`. */
   readonly size?: number | undefined
   /**
-   * Maximum number of calls in a merged batch, `flushAt` to 2,500. While 4 batches are in flight, the waiting ones are
-   * merged up to this size. If calls come faster than the endpoint answers, a larger number makes requests fewer and
-   * larger. It is `flushAt` by default, so that full batches are not merged. No request exceeds 500,000 bytes.
+   * Maximum number of calls in a merged batch, `flushAt` to 2,500; `flushAt` by default. While 4 batches are in flight,
+   * waiting batches are merged up to this size. With the default, full batches are not merged. With a larger number,
+   * the client sends fewer and larger requests if calls come faster than the endpoint answers. No request exceeds
+   * 500,000 bytes.
    */
   readonly batchMax?: number | undefined
   /** Interval at which incomplete batches are sent, in milliseconds, 0 to 86,400,000; 5,000 by default. */

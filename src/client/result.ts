@@ -67,8 +67,8 @@ export interface CloseReport {
   readonly failed: number
   readonly refused: number
   /**
-   * The failed calls, oldest first: all that failed after `close()` was called, and the newest that failed before, at
-   * most `queueMax` calls and 16 MB of JSON.
+   * The failed calls, oldest first. Every call that failed after `close()` was called is in the list. Of the calls that
+   * failed before, it contains only the newest: at most `queueMax` calls and 16 MB of JSON.
    */
   readonly undelivered: readonly FailedCall[]
   /** The number of older failed calls that are not listed. The event `failed` reported them. */

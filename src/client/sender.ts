@@ -20,7 +20,7 @@ interface SenderObserver {
   retrying(retry: BatchRetry): void
 }
 
-/** The write key, transport, limits and observer of a {@link Sender}. */
+/** What a {@link Sender} sends with, and the observer that it tells about every result and retry. */
 export interface SenderOptions {
   readonly writeKey: string
   readonly transport: Transport
@@ -78,7 +78,7 @@ export class Sender {
     this.#line.end()
   }
 
-  /** @param attemptsBefore - number of requests that contained the calls before their batch was halved */
+  /** @param attemptsBefore - number of earlier requests with these calls, each as part of a larger batch */
   async #deliver(calls: readonly EncodedCall[], attemptsBefore: number): Promise<void> {
     const { outcome, ...ending } = await this.#tryUntilFinal(calls)
     const attempts = attemptsBefore + ending.attempts

@@ -18,7 +18,7 @@ export interface RejectedCall {
 
 /** How an attempt to send a batch ended. */
 export type TransportOutcome =
-  /** The batch was accepted, except for the listed calls. If the answer is a web page, the URL may be wrong. */
+  /** The batch was accepted, except for the rejected calls. `isWebPage` makes the client warn of a wrong URL. */
   | {
       readonly kind: 'accepted'
       readonly rejected?: readonly RejectedCall[] | undefined
@@ -34,11 +34,11 @@ export type TransportOutcome =
 /** Sends the batches of a client. */
 export interface Transport {
   /**
-   * Sends a batch once; the client decides about retries. A failure is an outcome. If the promise rejects, the calls of
-   * the batch fail with the code `internal`.
+   * Sends a batch once; the client decides about retries. Resolve with an outcome even after a failure. If the promise
+   * rejects, the calls of the batch fail with the code `internal`.
    *
-   * A transport keeps a virtual clock from advancing (`hold`) while it waits for the network, but not while it waits
-   * for other parts of the program, which may need the clock to advance.
+   * Call the clock's `hold` while the transport waits for the network, so that a virtual clock doesn't advance. Don't
+   * hold the clock while the transport waits for other parts of the program: they may need the clock to advance.
    *
    * @param signal - aborts when the client stops waiting. Later batches get the same signal, so remove listeners when
    * `send` ends

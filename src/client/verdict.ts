@@ -15,14 +15,14 @@ const textLengthMax = 300
  * Decides what an answer means. Every 2xx is accepted. 408, 429 and every 5xx except 501 and 505 are retried. A
  * 413 means too large, as does a 400 whose body says so. Every other answer is refused, including redirects.
  *
- * A 2xx with an incomplete body is retried, because the missing part may be the list of rejected calls. The
- * service deduplicates the other calls by their messageIds.
+ * A 2xx with an incomplete body is retried, because the missing part may be the list of rejected calls. Calls that the
+ * service accepted arrive again, and it deduplicates them by their messageIds.
  *
  * @param nowMs - the current time, for a date in `Retry-After`
  */
 export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const { status } = answer
-  // Not every endpoint answers in JSON. Without a body, the status decides.
+  // Not every endpoint answers in JSON.
   const parsed = parseJson(answer.text)
   const body = isJsonObject(parsed) ? parsed : undefined
   const isSuccess = status >= 200 && status < 300

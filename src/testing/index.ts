@@ -1,5 +1,5 @@
 /**
- * Helpers for tests of other programs with vitest, jest or node:test: a receiver that records webhooks, a whole service
+ * Helpers for testing your program with vitest, jest or node:test: a receiver that records webhooks, a whole service
  * that sends to a receiver, and a check of webhook handlers.
  *
  * @packageDocumentation

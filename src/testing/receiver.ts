@@ -86,7 +86,7 @@ function callerOf(called: (...parameters: never[]) => unknown): string {
   return (caller.stack ?? '').replace(/^.*\n/, '')
 }
 
-/** Gives errors the caller's stack trace, and their hint in the message: test runners show nothing else. */
+/** Gives an error the caller's stack trace, and adds its hint to its message. Test runners show only these two. */
 async function pointingAt<Result>(stack: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

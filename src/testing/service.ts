@@ -3,7 +3,7 @@ import type { ReceiverOptions } from '../receiver/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { startReceiver, type TestReceiver } from './receiver.ts'
 
-/** The source, the receiver and the runtime of a {@link TestService}. */
+/** Options of {@link startService}. */
 export interface TestServiceOptions {
   /** The write key of the only source; `wk_test` by default. */
   readonly writeKey?: string | undefined
@@ -21,7 +21,7 @@ export interface TestService extends AsyncDisposable {
    */
   readonly endpoint: string
   readonly writeKey: string
-  /** The receiver of the webhooks. They are signed with its secret. */
+  /** The receiver of the webhooks. The service signs them with `receiver.secret`. */
   readonly receiver: TestReceiver
   /** Closes the service and the receiver. Events that were not delivered are lost. Idempotent. */
   close(): Promise<void>
@@ -47,7 +47,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   const receiver = await startReceiver(options.receiver)
   const { url, secret } = receiver
   try {
-    // Loaded only now, because it takes most of the time, and tests that only start a receiver don't need it.
+    // Load the service only now: it loads slowly, and tests that only start a receiver don't need it.
     const { startLocalService } = await import('../service/index.ts')
     const service = await startLocalService({ url, secret, writeKey, runtime })
     const close = async (): Promise<void> => {
