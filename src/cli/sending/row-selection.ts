@@ -181,7 +181,8 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   if (sinceMs === undefined && untilMs === undefined) return true
   const { timestamp, originalTimestamp } = call
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  // Select a call with an unreadable timestamp, so that the client rejects it. Skip such a deletion: it would be sent.
+  // Select calls with an unreadable timestamp, so that the client rejects them. Captured webhooks with one are sent.
+  // Skip deletions with one, because nothing would reject them.
   if (atMs === undefined)
     return Boolean(timestamp ?? originalTimestamp) && call['type'] !== 'delete'
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
