@@ -24,7 +24,7 @@ export interface CheckCase {
   readonly isCutOffFirst?: boolean
 }
 
-/** The secret, types and selection of a check, with its id and time. */
+/** What {@link checkCases} makes webhooks from. */
 export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' | 'only'> {
   /** A unique id of the check, which becomes part of the messageIds. */
   readonly id: string
@@ -33,9 +33,9 @@ export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' 
 }
 
 /**
- * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. `track` gets
- * every case, or the first type if `track` is left out. Each other type gets one valid and one forged webhook. The last
- * case comes last because it may crash the handler.
+ * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. One type gets
+ * every case: `track`, or the first of `types` if `track` is not among them. Each other type gets one valid and one
+ * forged webhook. The case `cut-off` comes last, because it may crash the handler.
  *
  * @throws SettingError for an unknown case
  */

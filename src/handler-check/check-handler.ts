@@ -174,7 +174,7 @@ async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict>
       (await sendHalf(endpoint.url, { headers, body }, { timeoutMs, signal: options.signal }))
     const startMs = runtime.clock.nowMs()
     const outcome = await sender.post(endpoint, { body, messageId: each.id })
-    // The handler was reachable when the first half was sent, so a failed connection means that it has ended.
+    // The first half reached the handler. If the handler cannot be reached now, it has crashed.
     const isGone = isHalfSent && outcome.kind === 'connection_failed'
     return verdictOn(each, isGone ? connectionClosed : outcome, runtime.clock.nowMs() - startMs)
   } finally {

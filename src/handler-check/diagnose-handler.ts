@@ -34,7 +34,7 @@ export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly Hand
 const crashesIfCutOff: Rule = (evidence) => {
   const isUnanswered = ({ reaction }: CaseVerdict): boolean =>
     (reaction === 'closed' && !evidence.had('wrong-secret', 'closed')) ||
-    // A handler that has crashed closes the connection. Silence only shows a crash if it answered before.
+    // A timeout shows a crash only if the handler answered an earlier forged webhook.
     (reaction === 'timeout' && evidence.isRight('wrong-secret'))
   return evidence.explain(evidence.wrongOf(['cut-off']).filter(isUnanswered), crashedIfCutOff)
 }
@@ -71,7 +71,7 @@ const takesEverything: Rule = (evidence) => {
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
 }
 
-/** Applies if the handler refuses the right signature and accepts a wrong one that reveals how it signs. */
+/** Applies if the handler refuses the right signature, and accepts one that is computed with a known mistake. */
 const wrongKey: Rule = (evidence) => {
   if (evidence.had('plain', 'taken')) return []
   const lost = evidence.wrong(isLost)

@@ -56,7 +56,7 @@ export interface HandlerFinding {
   readonly cases: readonly string[]
 }
 
-/** The code, message and fix of a finding. */
+/** A {@link HandlerFinding} without its cases. */
 export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
 
 /** A finding, and a test for the cases that it explains. */
@@ -88,7 +88,10 @@ export class Evidence {
     return this.verdicts.some((verdict) => verdict.id === id && verdict.isRight)
   }
 
-  /** Whether a valid webhook was refused with the status of a forged one. A different status is about its content. */
+  /**
+   * Whether the handler answered a valid webhook in the same way as a forged one. If the status is different, the
+   * handler objects to the content.
+   */
   isMistakenForForgery(verdict: CaseVerdict): boolean {
     const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')
     if (!isLost(verdict)) return false

@@ -101,7 +101,7 @@ export function takesForged(about: string): MistakeText {
   ]
 }
 
-/** Mistakes in computing the signature, by the case id that the handler accepts; `unknown` if it accepts none. */
+/** Mistakes in computing the signature, by the id of the case that shows the mistake; `unknown` if no case does. */
 export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknown: MistakeText } = {
   'empty-secret': ['wrong_secret', 'Its secret is empty.', missingSecretFix],
   'undefined-secret': ['wrong_secret', 'Its secret is the text "undefined".', missingSecretFix],

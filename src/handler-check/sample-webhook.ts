@@ -8,7 +8,7 @@ import {
 } from '../model/index.ts'
 import { buildWebhookBody } from '../webhook/index.ts'
 
-/** The type, messageId, time and added context of a sample webhook. */
+/** What can differ between sample webhooks. */
 export interface SampleWebhook {
   readonly type: EventType
   readonly messageId: string

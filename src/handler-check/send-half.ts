@@ -2,8 +2,8 @@ import { timeoutSignal } from '../runtime/index.ts'
 import type { RequestContent } from '../webhook/index.ts'
 
 /**
- * Sends the first half of a webhook, ends the connection, and waits until the handler closes its side too. Until then,
- * a handler that crashes may still answer other requests. Resolves with false if the half could not be sent.
+ * Sends the first half of a webhook and ends the connection. Then waits until the handler closes its side too: a
+ * handler that crashes has crashed by then. Resolves with false if the half could not be sent.
  */
 export async function sendHalf(
   url: string,

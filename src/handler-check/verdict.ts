@@ -18,7 +18,7 @@ export type Reaction =
 
 /** One webhook of a check, and the handler's reaction. */
 export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected' | 'type'> {
-  /** How the handler reacted. */
+  /** How the handler reacted. `failed` makes a sender retry; `closed` is a connection that ended without an answer. */
   readonly reaction: Reaction
   /** Whether the reaction is that of a correct handler. */
   readonly isRight: boolean
