@@ -30,7 +30,7 @@ export function emptyList(hint: string): EvrouteError {
   })
 }
 
-/** Makes the error for a list that is only a header without a line break, because its rows may have been lost. */
+/** Makes the error for a list that ends within its header, before a line break. Its rows may have been lost. */
 export function cutOffHeader(): EvrouteError {
   return unreadableTable(
     'it ends within its header',

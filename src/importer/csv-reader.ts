@@ -25,12 +25,15 @@ interface RecordContext {
 
 /**
  * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, from which the delimiter is detected.
- * Skips blank lines, and records without values at the end, as spreadsheets write them. Elsewhere, consecutive records
- * without values are one bad row, because their values may be lost.
+ * Blank lines are skipped.
+ *
+ * Spreadsheets write records without values at the end of a list: these are skipped too. Before the end, such records
+ * may have lost their values, so each run of them is one bad row.
  *
  * A malformed or too large record, or one with the wrong number of cells, is a bad row and does not affect others.
- * Memory holds only one record. csv-parse alone cannot do this: with `skip_records_with_error`, a malformed record also
- * drops the valid ones after it.
+ * csv-parse alone would also drop the valid records after a malformed one (`skip_records_with_error`).
+ *
+ * Memory holds only one record.
  */
 export class CsvReader {
   readonly #scanner: RecordScanner

@@ -5,7 +5,7 @@ import { closeBrace, closeBracket, comma, openBrace, openBracket, trimBlank } fr
 import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 
-/** `object`: within a call, or within a batch before its calls. `members`: within a batch after its calls. */
+/** `object`: in an object, which may be a call or the beginning of a batch. `members`: after the calls of a batch. */
 type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
 /** Reads one JSON document: an array of calls, a batch document, or a call. Parses each call separately. */
@@ -55,7 +55,7 @@ export class DocumentReader {
     return chunk.length
   }
 
-  /** Adds the last row of an unfinished document, and a bad row for its missing end, with `damage` as the reason. */
+  /** Adds the last row of an unfinished document, then a bad row that says what is missing, or quotes `damage`. */
   end(rows: Row[], damage?: string): void {
     const isCallWhole = this.#nesting.depth === 0 && !this.#scanner.inString
     const [line, message] = this.#missingEnd(isCallWhole)
@@ -178,7 +178,7 @@ export class DocumentReader {
   #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {
     const line = this.#partLine + leadingLines(text.bytes)
     const member = trimBlank(text.bytes)
-    // The first part ends at the comma after the calls.
+    // The first part lies between the calls and the next comma or brace, and must be empty.
     const isFirst = this.#partsRead === 0
     if (text.isCut) return [badRow(line, 'event_too_large', 'This member of the batch is too long')]
     if (isFirst && member.length === 0) return []

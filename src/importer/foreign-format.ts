@@ -18,7 +18,7 @@ const headBytes = 4_096
 /** A tar archive contains this text at this offset. */
 const [tarMarkAt, tarMark] = [257, 'ustar']
 
-/** Whether the first bytes are enough for {@link refuseForeign}. For JSON, two are, so that no row has to wait. */
+/** Whether the text is long enough for {@link refuseForeign}. JSON needs only two bytes, so its rows don't wait. */
 export function showsFormat(text: Buffer): boolean {
   return text.length >= tarMarkAt + tarMark.length || (text.length > 1 && beginsLikeJson(text))
 }
@@ -41,7 +41,7 @@ function beginsLikeJson(text: Buffer): boolean {
   return first === openBrace || first === openBracket
 }
 
-/** A quoted cell, or words. No two parts can match the same spaces, because matching would take exponential time. */
+/** A quoted cell, or words. If two parts could match the same spaces, matching would take exponential time. */
 const csvCell = String.raw` *(?:"[^"]*"|[\p{L}_$][\p{L}\p{N}_$.:-]*(?: +[\p{L}\p{N}_$.:-]+)*) *`
 const csvHeader = new RegExp(`^${csvCell}(?:[,;\t]${csvCell})+$`, 'u')
 

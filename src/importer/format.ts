@@ -9,8 +9,11 @@ import {
 import { Nesting, StructureScanner } from './structure.ts'
 
 /**
- * How to continue reading: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or
- * one object over several lines; `line` is one line that begins with neither a bracket nor a brace.
+ * What comes next in a text.
+ *
+ * - `lines`: NDJSON to the end of the text
+ * - `document`: one array, one batch document, or one object that does not have a line to itself
+ * - `line`: one line that does not begin with `[` or `{`
  */
 export type Format = 'lines' | 'document' | 'line'
 
@@ -46,7 +49,7 @@ function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
   return next === openBrace || next === openBracket ? 'document' : 'lines'
 }
 
-/** Detects the format after a line that leaves an object open, because the object continues or is broken. */
+/** Detects the format after a line with an unclosed object: the object continues on the next line, or is broken. */
 function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
   if (trimBlank(line).at(-1) === openBracket) return 'document'
   const next = firstByte(rest, isWhole)

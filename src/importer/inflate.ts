@@ -77,7 +77,7 @@ async function* withWholeMagic(input: AsyncIterable<Uint8Array>): AsyncGenerator
 /** Maximum number of inflated bytes that zlib returns at once. */
 const inflatedChunkBytes = 64 * 1024
 
-/** Input bytes per call to zlib. A failed call loses its output, which can be 1,000 times as long as the input. */
+/** Input bytes per call to zlib: few, because a failed call loses its output, which can be 1,000 times as long. */
 const pieceBytes = 1024
 
 class Inflater {
@@ -90,7 +90,7 @@ class Inflater {
     this.#stream = stream
     this.#stream.on('data', (bytes: Buffer) => this.#inflated.push(bytes))
     this.#stream.on('error', () => this.#settle())
-    // Zero bytes after the last member are padding. zlib ends the stream before them.
+    // NUL bytes may follow the last gzip member as padding. zlib ends the stream before them.
     this.#stream.on('end', () => this.#settle())
   }
 

@@ -1,22 +1,22 @@
 // The structural bytes of JSON. In UTF-8, none of them is ever part of a longer character.
 
-/** Ends a line. */
+/** `\n`. */
 export const lineFeed = 0x0a
-/** Precedes the line feed on Windows. */
+/** `\r`, which precedes the line feed on Windows. */
 export const carriageReturn = 0x0d
-/** Begins and ends a string. */
+/** `"`. */
 export const quote = 0x22
-/** Separates elements. */
+/** `,`. */
 export const comma = 0x2c
-/** Escapes the next byte of a string. */
+/** `\`, which escapes the next byte of a string. */
 export const backslash = 0x5c
-/** Begins an array. */
+/** `[`. */
 export const openBracket = 0x5b
-/** Ends an array. */
+/** `]`. */
 export const closeBracket = 0x5d
-/** Begins an object. */
+/** `{`. */
 export const openBrace = 0x7b
-/** Ends an object. */
+/** `}`. */
 export const closeBrace = 0x7d
 
 const tab = 0x09

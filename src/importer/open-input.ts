@@ -40,8 +40,8 @@ async function* readFileBytes(path: string, isPipe: boolean): AsyncGenerator<Uin
 }
 
 /**
- * Opens a pipe as a socket. Reading it like a file would keep the process alive until the writer ends. On Linux, it is
- * opened before there is a writer; elsewhere, such a pipe would be at its end.
+ * Opens a pipe as a socket. Reading a pipe like a file would keep the process alive until the writer ends. Outside of
+ * Linux, waits for a writer, because a pipe without a writer would be at its end.
  */
 async function openPipe(path: string): Promise<Readable> {
   const { Socket } = await import('node:net')

@@ -14,7 +14,7 @@ export interface RecordRange {
   readonly end: number
 }
 
-/** Parses adjacent records together, or one by one if one of them is invalid, so that it doesn't affect the others. */
+/** Parses adjacent records together. If one is invalid, parses them one by one, so that the others don't fail too. */
 export function parseRecords(
   text: Buffer,
   ranges: readonly RecordRange[],
@@ -53,7 +53,7 @@ function cellsOf(text: Buffer, delimiter: string): string[][] {
   })
 }
 
-/** Drops a final carriage return, which without its line feed would become part of a cell. */
+/** Drops a final carriage return. Without its line feed, csv-parse would make it part of a cell. */
 function withoutReturn(text: Buffer): Buffer {
   return text.at(-1) === carriageReturn ? text.subarray(0, -1) : text
 }

@@ -5,7 +5,7 @@ export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)
   #line: number
   #isQuoted = false
-  /** Whether a quote here opens a cell or, right after a closing quote, escapes a quote. */
+  /** Whether a quote here would open a cell. True also after a closing quote: two quotes are an escaped one. */
   #mayOpen = true
 
   constructor(line: number) {

@@ -120,7 +120,7 @@ export class RowReader {
   }
 }
 
-/** Refuses a text whose first line looks like a CSV header. Returns false if more text is needed. */
+/** Throws `cannot_read_file` if the first line looks like a CSV header. False if more text is needed to decide. */
 function isNoCsv(text: Buffer, isEnough: boolean): boolean {
   const [line = '', ...others] = text.toString('utf8').split('\n', 2)
   const isLineKnown = others.length > 0 || isEnough

@@ -44,7 +44,7 @@ interface TableHeader {
 /** In CSV, the header comes first, and the values of a good row are strings. JSON has no header. */
 export type TableRow = TableHeader | Row
 
-/** Makes a bad row. */
+/** @param line - the line on which the row begins, from 1 */
 export function badRow(line: number, code: BadRow['code'], message: string): BadRow {
   return { kind: 'bad', line, code, message }
 }
@@ -79,7 +79,7 @@ export function leadingLines(text: Buffer): number {
   return start === 0 ? 0 : countLines(text.subarray(0, start))
 }
 
-/** The problem is `UTF-8` or `JSON: <why>`, and follows "is not valid". */
+/** `problem` completes a message that ends in "is not valid": `UTF-8`, or `JSON: <why>`. */
 type ParsedJson =
   | { readonly kind: 'valid'; readonly value: unknown }
   | { readonly kind: 'invalid'; readonly problem: string }

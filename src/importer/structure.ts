@@ -44,7 +44,7 @@ export class StructureScanner {
     return chunk.length
   }
 
-  /** Ends an open string. JSON strings end on their line, so the string is broken; later lines may be valid. */
+  /** Ends an open string. It is broken, because JSON strings contain no line feeds. Later lines may be valid. */
   #endLine(): void {
     this.#line++
     this.#inString = false
@@ -62,8 +62,8 @@ export class StructureScanner {
 export type StructuralRole = 'separator' | 'closer' | 'inner'
 
 /**
- * Finds the parts of one array or object, or successive documents. A part ends with the brace or bracket that matches
- * its first character. In between, only brackets of that kind count, so that broken JSON damages only its own part.
+ * Finds the parts of one array or object, or successive documents. In a part that begins with a brace, only braces
+ * count; in one that begins with a bracket, only brackets. So broken JSON damages only its own part.
  */
 export class Nesting {
   readonly #closer: number | undefined
@@ -75,7 +75,7 @@ export class Nesting {
     this.#closer = closer
   }
 
-  /** How many brackets of the kind that began the current part are open; 0 between parts. */
+  /** Number of open braces or brackets in the current part, whichever began the part; 0 between parts. */
   get depth(): number {
     return this.#depth
   }
