@@ -64,7 +64,7 @@ export class ArchiveErasures {
     this.#erased.delete(id)
   }
 
-  /** Forgets regulations that another process has finished. */
+  /** Forgets regulations that `isUnfinished` rejects: another process has finished them. */
   forgetAllBut(isUnfinished: (id: string) => boolean): void {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
   }
@@ -81,7 +81,7 @@ export class ArchiveErasures {
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
-      // A replay may still be running here, if another process has stored this regulation.
+      // If another process stored this regulation, a replay may still be running in this process.
       await endReplays?.()
       const erased =
         this.#erased.get(id) ?? (await eraseArchives({ sourceIds, userIds, untilMs, signal }))

@@ -13,11 +13,12 @@ import type { NewRegulation } from './regulation.ts'
 /** Maximum number of distinct users in a regulation. */
 export const regulationUsersMax = 5_000
 
-/** The type, users and sources of a new regulation. Null stands for all sources. */
+/** A request for a new regulation. */
 export interface RegulationRequest {
   readonly type: RegulationType
   /** Duplicates count once. */
   readonly userIds: readonly string[]
+  /** Null for all sources. */
   readonly sourceIds: readonly string[] | null
 }
 

@@ -11,7 +11,7 @@ interface RegulationWatchOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** How often to ask the store for unfinished regulations, which other processes may have stored or left. */
+/** How often to ask the shared store for unfinished regulations. */
 export const watchEveryMs = 5_000
 
 /** Watches a shared store for regulations from other processes, and registers this process's archives in it. */

@@ -26,7 +26,7 @@ export interface ArchiveErasure {
   readonly events: number
   /** Files that were rewritten or removed. */
   readonly files: number
-  /** Messages about files that may still contain events of the users, because they could not be read or written. */
+  /** Messages about files that could not be read or written, and about released archives: events may be left there. */
   readonly problems: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export interface Regulation extends NewRegulation {
   readonly createdAtMs: number
   /** When it finished, in milliseconds since 1970; null until then. */
   readonly finishedAtMs: number | null
-  /** Whether its users are erased from the store, although notifications may still be pending. */
+  /** Whether its users are erased from the store, apart from pending notifications. */
   readonly isStoreErased: boolean
   /** Counts of what was erased from the store so far. */
   readonly erased: ErasedCounts

@@ -32,7 +32,7 @@ export interface RegulationsOptions extends Pick<
     readonly sources: readonly { readonly id: string }[]
     readonly destinations: readonly Destination[]
   }
-  /** If false, this process erases only from its own archives, and leaves the store to others; true by default. */
+  /** Whether this process also erases from the store. If false, other processes must do so. True by default. */
   readonly erasesStore?: boolean
   /** Called after notifications were stored, to wake the dispatcher. */
   readonly wake: () => void
@@ -53,9 +53,9 @@ const regulationsPerRewriteMax = 100
 const unfinishedAtOnce = 20
 
 /**
- * Carries out regulations one after the other, in small steps with turns of the event loop in between. A regulation
- * that waits for leased deliveries or notifications lets others go first, and is tried again every second. Once only
- * traces in the store's files are left, several regulations share one rewrite of the files.
+ * Carries out regulations one after the other, in small steps with turns of the event loop in between. If a regulation
+ * must wait for leased deliveries or notifications, the next regulation begins. The waiting one is tried again every
+ * second. Regulations with only traces left in the store's files share one rewrite of these files.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
@@ -68,7 +68,7 @@ export class Regulations implements RegulationReader {
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
   readonly #archives: ArchiveErasures
-  /** Regulations to leave to the next call of `found`, instead of retrying them every second. */
+  /** Due regulations from `found`. They never join `#waiting`, because `found` is soon called with them again. */
   readonly #found = new Set<string>()
   /** Regulations that failed. They are retried after a restart. */
   readonly #failed = new Set<string>()
@@ -130,7 +130,7 @@ export class Regulations implements RegulationReader {
     return { kind: 'created', regulation: created }
   }
 
-  /** Whether any regulation must still erase users from archives, so that no replay may run. */
+  /** Whether users must still be erased from archives. Until then, no replay may run. */
   get holdsArchives(): boolean {
     return this.#archives.isAnyLeft
   }
@@ -143,7 +143,7 @@ export class Regulations implements RegulationReader {
     return this.#options.store.list(request)
   }
 
-  /** Retries waiting regulations now. Resolves once every unfinished regulation waits for something, or on `close`. */
+  /** Retries waiting regulations now. Resolves once no regulation can continue for the moment, or on `close`. */
   async idle(): Promise<void> {
     this.#lookAgain()
     if (this.#isClosed || (this.#work === undefined && !this.#hasWork)) return
@@ -163,7 +163,7 @@ export class Regulations implements RegulationReader {
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
-        // End replays first, because the regulation does not cover events that a replay adds after it is stored.
+        // End replays first: a regulation doesn't cover events that are added after it is stored.
         this.#archives.add(id)
         await endReplays?.()
       }
@@ -230,7 +230,7 @@ export class Regulations implements RegulationReader {
     return 'done'
   }
 
-  /** Removes traces from the store's files: the first regulation causes a rewrite, which the others share. */
+  /** Removes the traces of all regulations in `#withTraces`. The first `#endTraces` rewrites the files for all. */
   async #rewriteFiles(): Promise<'done' | 'later'> {
     for (const id of [...this.#withTraces]) {
       if (this.#isClosed || this.#heldUpMs > 0) break

@@ -11,7 +11,7 @@ type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'fa
  * | `INITIALIZED` | work is left, nothing was erased, and no notification has ended |
  * | `RUNNING` | work is left: in the store or its files, in archives, or pending notifications |
  * | `FAILED` | all of its notifications failed or expired |
- * | `PARTIAL_SUCCESS` | some notifications failed or expired, or an archive could not be read or written |
+ * | `PARTIAL_SUCCESS` | some notifications failed or expired, or an archive was unreadable, unwritable or released |
  * | `FINISHED` | otherwise, such as for a regulation that only suppresses |
  *
  * A finished regulation stays finished, even if its notifications are retried manually. It runs again only if a

@@ -15,7 +15,7 @@ export interface EraseRequest {
   readonly nowMs: number
   /** Maximum number of rows to check, so that other work waits only briefly. */
   readonly rowsMax: number
-  /** Returns `traces` instead of rewriting files, so that several regulations can share a rewrite; false by default. */
+  /** Whether to leave files alone and return `traces`. One rewrite can then serve many regulations. Default: false. */
   readonly leavesTraces?: boolean | undefined
 }
 
@@ -72,44 +72,45 @@ export interface RegulationReader {
 /**
  * Keeps deletion requests and suppressed users. The rules of the DeliveryStore port apply.
  *
- * `DeliveryStore.add` drops a call, with the outcome `suppressed`, if its userId, or previousId in an alias, is
- * suppressed for its source or for all sources. The source of a replay, `<source>/<anything>`, counts as `<source>`.
- * Events of type `delete` are never suppressed.
+ * `DeliveryStore.add` drops the calls of suppressed users, with the outcome `suppressed`. A user is suppressed for some
+ * sources or for all. An alias is dropped if its userId or its previousId is suppressed. The source of a replay,
+ * `<source>/<anything>`, counts as `<source>`. Events of type `delete` are never suppressed.
  */
 export interface RegulationStore extends RegulationReader {
   /**
-   * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing. `UNSUPPRESS`
-   * lifts every suppression of the users or, if it names sources, only those for these sources; a suppression for all
-   * sources then stays.
+   * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing.
+   *
+   * `UNSUPPRESS` for all sources lifts every suppression of the users. `UNSUPPRESS` for some sources lifts only the
+   * suppressions for exactly these sources, not a suppression for all sources.
    */
   create(request: CreateRegulationRequest): Promise<void>
   /**
-   * Takes one step in erasing a regulation's users from the store: all events from its sources that were accepted
-   * before the regulation and have one of these users as userId, or as previousId in an alias.
+   * Takes one step in erasing a regulation's users from the store. The erased events are from the regulation's sources,
+   * were accepted before the regulation, and have one of the users as userId (or as previousId, in an alias).
    *
-   * - Pending deliveries become `failed` with the reason `erased`; leased ones only after their lease ends, because a
-   *   request in flight can't be recalled.
-   * - Deliveries lose their body, userId, endpoints' answers, and the messageId if that contains the userId. The rest
-   *   stays, so that the ledger balances.
-   * - The users leave the audiences of its sources, without calls to destinations.
+   * - Pending deliveries become `failed` with the reason `erased`. Leased deliveries do so after their lease ends,
+   *   because a request in flight can't be recalled.
+   * - Deliveries lose their body, userId, previousId, trace context and the endpoints' answers. A messageId that
+   *   contains the userId or previousId is replaced. Everything else stays, so that the ledger balances.
+   * - The users leave the audiences of the regulation's sources, without calls to destinations.
    * - The regulation's own notifications are erased once they are delivered.
    *
    * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries can't be retried
-   * manually. If an engine keeps files, no trace of the users is left in them, except in the regulation itself,
-   * suppressions, and undelivered notifications.
+   * manually. If an engine keeps files, the erasure also removes all traces of the users from the files. Only the
+   * regulation itself, suppressions and undelivered notifications still name the users.
    */
   erase(request: EraseRequest): Promise<EraseResult>
   /** Adds a report to those of other processes. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
   /**
-   * Marks a regulation as finished, and keeps the counts of its notifications, even if these are purged later. Returns
-   * false if it is already finished, waits for an archive, or has a notification to deliver or erase, such as one that
-   * was just retried manually.
+   * Marks a regulation as finished. Stores the counts of its notifications, so that a later purge doesn't change them.
+   * Returns false if the regulation is already finished, waits for an archive, or has a notification to deliver or
+   * erase, for example after a manual retry.
    */
   finish(request: FinishRequest): Promise<boolean>
 }
 
-/** An archive that only one of the processes that share a store can reach. */
+/** An archive of one process. The other processes that share the store can't reach it. */
 export interface KeptArchive {
   /** Stays the same when the archive moves or its process restarts. */
   readonly id: string
@@ -120,26 +121,26 @@ export interface KeptArchive {
 /** What is left of a regulation, for a process that shares the store. */
 export interface UnfinishedRegulation {
   readonly id: string
-  /** Whether an archive of that process must still be erased. */
+  /** Whether one of the process's archives must still be erased. */
   readonly isArchiveLeft: boolean
   /** Whether other work is left: erasing from the store, waiting for notifications, or finishing the regulation. */
   readonly isDue: boolean
 }
 
 /**
- * Lets processes that share a store carry out regulations together: a port for engines that several processes can use,
- * in addition to {@link RegulationStore}. The rules of the DeliveryStore port apply.
+ * Lets processes that share a store carry out regulations together. Engines that several processes can use implement
+ * this port and {@link RegulationStore}. The rules of the DeliveryStore port apply.
  *
- * A regulation that erases archives can finish only once all registered archives are erased. The process that has an
- * archive reports its erasure with `noteArchive`.
+ * A regulation that erases archives can finish only once all registered archives are erased. Each process erases its
+ * own archives, and reports that with `RegulationStore.noteArchive`.
  */
 export interface SharedRegulations {
   /** Registers archives, or updates their names. They stay registered when their process ends. */
   register(request: { readonly archives: readonly KeptArchive[] }): Promise<void>
-  /** Lists the unfinished regulations, oldest first, as seen by the process that has these archives. */
+  /** Lists the unfinished regulations, oldest first. `archiveIds` are the archives of the calling process. */
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
-  /** Stops regulations from waiting for a lost archive, and records it as their problem. False for an unknown name. */
+  /** Gives up a lost archive: regulations stop waiting, and record a problem. Returns false for an unknown name. */
   release(request: { readonly name: string }): Promise<boolean>
 }
