@@ -25,7 +25,7 @@ export interface MemberFields extends AudienceRecord {
   readonly userId: string | null
   readonly anonymousId: string | null
   readonly email: string | null
-  /** True in an audience, the value of a computed trait; null for a member that leaves. */
+  /** In an audience, true. In a computed trait, the member's value. Null if the member leaves. */
   readonly value: unknown
 }
 
@@ -75,7 +75,7 @@ export function syncRecord(
   return { kind: 'sync', outcome: kind, dryRun, ...fields }
 }
 
-/** Makes a record of kind `removal`: the outcome, the audience and the number of members that left. */
+/** Makes a record of kind `removal`: the outcome, the audience and the number of users who left. */
 export function removalRecord(
   { kind, audience, left }: RemovalOutcome,
   { isDryRun: dryRun }: Trial,

@@ -31,7 +31,7 @@ export interface MemberIdentity {
   readonly email: string | null
 }
 
-/** A member of an audience, or of a computed trait with the member's value. */
+/** A member of an audience or computed trait. */
 export interface Member {
   readonly identity: MemberIdentity
   /** As JSON from `JSON.stringify`: `true` in an audience, or the value of a computed trait; never `null`. */

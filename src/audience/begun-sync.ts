@@ -55,7 +55,7 @@ export class BegunSync {
     return result
   }
 
-  /** Removes the members that weren't in the list, in parts. Reports after each how many have left so far. */
+  /** Removes the members that weren't in the list, in parts. Calls `released` after each part. */
   async releaseAll(
     released: (leftSoFar: number) => void,
   ): Promise<'complete' | 'ended' | 'superseded'> {

@@ -3,8 +3,9 @@ import type { MembershipChange } from './audience.ts'
 import type { PlannedStep, ReleaseResult, StepPlan, TakeResult } from './store-port.ts'
 
 /**
- * Makes a step of a sync. The store first returns the changes to make, then writes them together with their calls. If
- * the changes are different by then, because a user was suppressed or erased, the step starts over.
+ * Makes a step of a sync. The first call of `step` returns the changes to make. The second call stores the changes with
+ * their events. If a user was suppressed or erased in between, the second call returns different changes, and a further
+ * call stores these.
  *
  * @param eventsOf - makes one routed call for each change, in order
  */

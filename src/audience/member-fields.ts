@@ -17,7 +17,6 @@ export interface MemberColumns {
   readonly value: string | undefined
 }
 
-/** A row without a value for a computed trait has no members. */
 type MemberReading =
   { readonly kind: 'members'; readonly members: readonly Member[] } | RejectedReading
 
@@ -49,6 +48,7 @@ export class MemberFields {
     this.#value?.column.readHeader(columns)
   }
 
+  /** Reads the members in a row; none if the row lacks the value of a computed trait. */
   read(row: JsonObject): MemberReading {
     const identities = this.#identitiesOf(row)
     if (identities.kind === 'rejected') return identities
@@ -60,7 +60,7 @@ export class MemberFields {
     return { kind: 'members', members }
   }
 
-  /** Call it at the end of the list. Throws SettingError if there were rows, but none had one of the named columns. */
+  /** Call it at the end of the list. Throws SettingError if a named column is missing from every row. */
   readEnd(): void {
     this.#userIds.readEnd()
     this.#value?.column.readEnd()
@@ -153,7 +153,7 @@ export function cellValue(text: string): JsonValue | undefined {
   return isNumber(text) ? Number(text) : text
 }
 
-/** Whether a text is a number that JavaScript represents with all its digits, unlike integers above 2^53. */
+/** Whether a text is a number that JavaScript represents with all its digits. Integers must be below 2^53. */
 function isNumber(text: string): boolean {
   if (text.length > numberLengthMax || !jsonNumber.test(text)) return false
   const number = Number(text)

@@ -59,7 +59,7 @@ export class MemberList {
     return this.#members.splice(0, partMembersMax)
   }
 
-  /** Reports rows that contradict earlier rows as rejected, each row once. */
+  /** Rejects rows that contradict earlier rows. Reports a row only once, even if several members contradict. */
   rejectContradicted(contradicted: readonly ListedMember[]): void {
     for (const { row, line } of contradicted) {
       if (row === this.#rowContradicted) continue

@@ -22,8 +22,9 @@ interface MembershipCallOptions {
 /**
  * Makes the identify call for a change, and routes it to webhooks only.
  *
- * The trait with the audience's key as its name is true for a member that enters, and false for one that leaves. For a
- * computed trait, it is the value, or null for a member that leaves. The email address is also a trait.
+ * The audience's key is the name of a trait in the call. For an audience, the trait is true if the member enters, and
+ * false if the member leaves. For a computed trait, it is the member's value, or null if the member leaves. The email
+ * address is another trait.
  */
 export function membershipEvent(
   change: MembershipChange,

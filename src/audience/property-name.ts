@@ -3,10 +3,11 @@ import { snakeCase } from 'change-case'
 const keyLengthMax = 255
 
 /**
- * Derives a key from the name of an audience or computed trait: its words in lower case, joined with underscores;
- * undefined without letters or digits. `Order Completed Last 30days` becomes `order_completed_last_30days`. A word ends
- * at a character that is neither a letter of any script nor a digit, and before a capital letter that follows a small
- * letter or a digit. Combining accents are composed first, so that names that look the same have the same key.
+ * Derives a key from the name of an audience or computed trait: its words in lower case, joined with underscores.
+ * `Order Completed Last 30days` becomes `order_completed_last_30days`. Returns undefined if the name has no words.
+ * Words consist of letters of any script and the digits 0 to 9. A capital letter begins a new word after a small letter
+ * or a digit. The last of several capitals begins a new word if a small letter follows: `ABTest` becomes `ab_test`.
+ * Combining accents are composed first, so that names that look the same have the same key.
  */
 export function propertyName(name: string): string | undefined {
   // Ignore the locale, so that a name has the same key everywhere.

@@ -61,7 +61,7 @@ export async function previewRemoval(options: RemovalPreviewOptions): Promise<Re
   for await (const page of memberPages(store, audience.key)) {
     if (!(await mayGoOn(options))) return { kind: 'ended', audience, left }
     const members = [...waiting, ...page]
-    // A user leaves with the last member, which may be on the next page.
+    // Report each user once, at the user's last member. That member may be on the next page.
     leave(members.filter((member, index) => isOfOtherUser(member, members[index + 1])))
     waiting = page.slice(-1)
   }

@@ -69,7 +69,7 @@ export type TakeResult =
 /** A request to remove members that weren't in the list. */
 export interface ReleaseRequest extends SyncRequest {
   readonly rowsMax: number
-  /** The `next` of the previous release, after which this one continues. */
+  /** Continues after this member: the `next` of the previous release; null in the first release. */
   readonly after: MemberIdentity | null
 }
 
@@ -108,13 +108,13 @@ export interface AudienceReader {
  *
  * A sync is `begin`, then `take` for every part of the list, then `release` until `next` is null. Each step is one
  * transaction, which changes members, adds the calls for the changes with their deliveries, and updates the ledger.
- * If the changes would differ from the plan, a step stores nothing and returns the new changes, and `makeStep` repeats
- * it. An interrupted sync has sent exactly the changes that it stored, and the next sync makes the rest. Deliveries
- * wait in the lane `first`; the caller wakes the dispatcher.
+ * If the changes would differ from the plan, a step stores nothing and returns the changes. `makeStep` then repeats the
+ * step with these changes as its plan. If a sync is interrupted, every stored change has its call, and the next sync
+ * makes the missing changes. Deliveries wait in the lane `first`; the caller wakes the dispatcher.
  *
- * Every member that enters gets a call. Members with the same userId are one user, and so are members without a userId
- * but with the same anonymousId. A user leaves with the last of these members, and only that member gets a call.
- * Suppressed users get no calls.
+ * Every member that enters gets a call. Members with the same userId are one user. Without a userId, members with the
+ * same anonymousId are one user. A user leaves when the user's last member leaves, and only this last member gets a
+ * call. Suppressed users get no calls.
  */
 export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */

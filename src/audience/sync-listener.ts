@@ -25,7 +25,6 @@ export type SyncCounts = Readonly<typeof noSyncCounts>
 export interface RejectedRow {
   /** Its line in the list, from 1. */
   readonly line: number
-  /** A stable code. */
   readonly code: string
   /** The problem as a sentence without a period. */
   readonly message: string
