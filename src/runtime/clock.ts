@@ -8,9 +8,9 @@ export interface Timer {
 export interface Clock {
   /** Whole milliseconds since 1970. */
   nowMs(): number
-  /** Runs a task once, `delayMs` from now, keeping the process alive. The system's clock waits at most 24 days. */
+  /** Runs a task once, after `delayMs`. Keeps the process alive. The system's clock cuts longer delays to 24 days. */
   schedule(delayMs: number, task: () => void): Timer
-  /** Keeps a virtual clock from jumping until the returned function is called, because work is under way. */
+  /** Announces work: a virtual clock doesn't jump until the returned function is called. */
   hold(): () => void
 }
 

@@ -4,7 +4,7 @@ import type { Log, LogFields, LogLine } from './log.ts'
 /** Interval between reports of repeated lines. */
 const intervalMs = 60_000
 
-/** Maximum number of kinds. Beyond it, all new lines with the same level and message are of one kind. */
+/** Maximum number of kinds of lines. At the maximum, only level and message decide the kind of a new line. */
 const kindsMax = 1_000
 
 /** Fields that may differ between lines of one kind. All other fields distinguish kinds. */
@@ -20,18 +20,18 @@ interface Kind {
 }
 
 /**
- * Writes the first line of a kind at once, then one line a minute with the number of repetitions, so that the log stays
- * readable during an outage. Lines are of one kind if their level, message and fields are equal; fields such as
- * messageId may differ.
+ * Keeps the log readable during an outage. Lines are of one kind if their level, message and fields are equal, apart
+ * from fields such as messageId. The first line of a kind is written at once. Then one line a minute tells the number
+ * of repetitions.
  */
 export class CoalescingLog implements Log {
   readonly debug: LogLine
   readonly info: LogLine
   readonly warn: LogLine
-  /** Writes every line at level info, even repetitions. */
+  /** Like `info`, but writes repetitions too. */
   readonly each: LogLine
   readonly #clock: Clock
-  /** Ordered by the last line of each kind, so that a minute's reports keep the order of the lines. */
+  /** Ordered by each kind's last line. Repetitions are reported in this order. */
   readonly #kinds = new Map<string, Kind>()
   #timer: Timer | undefined
   #isClosed = false
@@ -83,7 +83,7 @@ export class CoalescingLog implements Log {
 
   #report(): void {
     for (const [key, kind] of this.#kinds) {
-      // After an interval without lines, the next line is written at once again.
+      // Forget a kind after an interval without lines. Its next line is written at once.
       if (kind.isQuiet) this.#kinds.delete(key)
       reportRepeated(kind)
       kind.isQuiet = true

@@ -6,9 +6,9 @@ interface Task {
   readonly run: () => void
 }
 
-/** Turns of the event loop after each task, enough for work that doesn't hold the clock. */
+/** Minimum turns of the event loop after each task. Work that doesn't hold the clock gets no more. */
 const turnsPerTaskMin = 12
-/** Maximum turns while something holds the clock, because a request may hang. */
+/** Maximum turns after each task, in case a request hangs and holds the clock. */
 const turnsPerTaskMax = 100
 
 /** A clock that moves only when a caller advances it; for tests and for the virtual clock. */

@@ -7,7 +7,7 @@ import type {
 
 /** Observes deliveries. Its methods must not throw. */
 export interface Observer {
-  /** A request ended. `nextAtMs`: the round ended with it, and the next one is due then, in milliseconds since 1970. */
+  /** A request ended. If a round ended with it, `nextAtMs` is when the next round is due (milliseconds since 1970). */
   request(record: RequestRecord, nextAtMs?: number): void
   /** A delivery ended. */
   settled(delivery: SettledDelivery): void

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 /** The beginning of the last id, which ids of the same millisecond share. */
 let last = { instantMs: -1, beginning: '' }
 
-/** Makes a UUID of version 7 (RFC 9562). As neighbours in an index, these are inserted twice as fast as random ids. */
+/** Makes a UUID of version 7 (RFC 9562). An index takes ordered ids twice as fast as random ids. */
 export function timeOrderedId(nowMs: number): string {
   if (nowMs !== last.instantMs) last = { instantMs: nowMs, beginning: beginningOf(nowMs) }
   return last.beginning + randomUUID().slice(15)

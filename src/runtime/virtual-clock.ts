@@ -12,7 +12,7 @@ export class VirtualClock extends ManualClock {
 
   /**
    * @param startMs - milliseconds since 1970
-   * @param stop - nothing holds the clock after it aborts, so that a slow request cannot delay the end of a command
+   * @param stop - after this signal aborts, holds are ignored: a slow request cannot delay the end of a command
    */
   constructor(startMs: number, stop?: AbortSignal) {
     super(startMs)
