@@ -20,7 +20,7 @@ interface MigrateRun extends CommandOutput {
   readonly stores: MigrationPlaces
 }
 
-/** Migrates a store and shows the progress. At the end, prints how both sides compare. */
+/** Migrates a store and shows the progress. Then prints the row counts of the file and of the database. */
 export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const { io, stores } = run
   const elapsedMs = stopwatch()

@@ -4,12 +4,12 @@ import type { Io } from '../io.ts'
 import { asCalled } from './command-line.ts'
 import { styleOf, type Style } from './style.ts'
 
-/** Makes an `invalid_usage` error, which ends a command with 2. */
+/** Makes an `invalid_usage` error, whose exit code is 2. */
 export function usageError(message: string, hint: string, cause?: unknown): EvrouteError {
   return new EvrouteError({ code: 'invalid_usage', message, hint, cause })
 }
 
-/** Makes the error for a file that cannot be written, and appends the reason. Some reasons have a hint of their own. */
+/** Makes the error for a file that cannot be written. Appends the reason. Some reasons replace the hint. */
 export function cannotWrite(message: string, hint: string, cause: unknown): EvrouteError {
   const [reason, fix] = writeFailures[systemCode(cause) ?? ''] ?? []
   const text = `${message}: ${reason ?? messageOf(cause)}`

@@ -14,7 +14,7 @@ interface JsonView {
   readonly charactersMax: number
 }
 
-/** Yields lines one by one, so that lines that are not shown are never formatted. */
+/** Yields one line at a time, so that a caller can stop before the rest is formatted. */
 function* jsonLines(
   value: JsonValue | undefined,
   view: JsonView,

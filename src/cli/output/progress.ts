@@ -9,7 +9,7 @@ const showAfterMs = 500
 const refreshEveryMs = 200
 /** The interval between progress lines if stderr is not a terminal. */
 const logEveryMs = 60_000
-/** Columns for the spinner, an echoed ^C, and one to spare. A line that wraps cannot be erased. */
+/** Columns to keep free for the spinner, an echoed ^C and one more: a line that wraps cannot be erased. */
 const signColumns = 5
 
 /** Removes the progress line. */
@@ -47,13 +47,13 @@ export function progressText(progress: Progress): string {
 
 interface ProgressView {
   readonly color: boolean
-  /** Whether to hide the line on a terminal. */
+  /** Hides the line on a terminal. Has no effect without a terminal. */
   readonly quiet: boolean
-  /** Repeats a task without keeping the process alive. Returns a function that stops it. */
+  /** Repeats a task until the returned function is called. Does not keep the process alive. */
   readonly repeat?: (intervalMs: number, task: () => void) => EndProgress
 }
 
-/** Shows a progress line on stderr after 500 ms. Without a terminal, writes a line every minute unless it is empty. */
+/** Shows a progress line on stderr after 500 ms. Without a terminal, writes the text every minute; skips empty text. */
 export function startProgress(
   io: Io,
   text: () => string,

@@ -15,7 +15,7 @@ export interface Style {
   readonly plain: Paint
 }
 
-/** Whether to colour a stream. By default, only a terminal; `--no-color`, NO_COLOR and FORCE_COLOR override that. */
+/** Whether to colour a stream. `--no-color` and NO_COLOR come first, then FORCE_COLOR, then whether it is a terminal. */
 export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.env
   if (!colorFlag || (NO_COLOR !== undefined && NO_COLOR !== '')) return false
@@ -49,7 +49,7 @@ export function colorStyle(): Style {
   }
 }
 
-/** Returns the style for a stream of a command. */
+/** Returns the style with colour if {@link wantsColor} says so. */
 export function styleOf(io: Io, stream: 'stdout' | 'stderr', color = true): Style {
   return wantsColor(io, io[stream], color) ? colorStyle() : plainStyle
 }
@@ -64,7 +64,7 @@ export interface CommandOutput {
   readonly columns: number | undefined
 }
 
-/** Decides how a command formats its output. */
+/** Finds the style and the width that fit stdout. */
 export function commandOutput(
   { json, color }: Pick<CommandOutput, 'json' | 'color'>,
   io: Io,

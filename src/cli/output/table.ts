@@ -15,7 +15,7 @@ export interface TableColumn<Row> {
   readonly cut?: (text: string, columnsMax: number) => string
 }
 
-/** The colours of a table, and the width that it is cut to; undefined for no limit. */
+/** The colours of a table and its maximum width. An undefined width is no limit. */
 export interface TextTableView {
   readonly style: Style
   readonly columns: number | undefined

@@ -89,8 +89,8 @@ async function drain(service: Service, serving: Serving, failed: AbortSignal): P
 }
 
 /**
- * Reloads the configuration on SIGHUP and when its file changes. A reload that is requested before the service runs
- * waits until it runs. An invalid configuration changes nothing.
+ * Reloads the configuration on SIGHUP and when its file changes. A reload waits until the service runs. An invalid
+ * configuration changes nothing.
  */
 async function watchConfiguration(path: string, io: Io, log: Log) {
   let service: Service | undefined
@@ -213,7 +213,7 @@ function forProgram(
 /** Interval between checks for a changed file, in milliseconds. */
 export const fileLookMs = 1_000
 
-/** Calls `changed` after each change of a file from the time the promise resolves. Returns a function that stops it. */
+/** Calls `changed` after each change of a file once the promise has resolved. Returns a function that ends this. */
 export async function watchFile(
   path: string,
   changed: () => void,
@@ -238,7 +238,7 @@ export async function watchFile(
   }
 }
 
-/** Returns a text that differs after each change of a file; `seen` if this process has no file descriptor left. */
+/** Returns a text that differs after each change of a file. If no file descriptor is free, returns `seen`. */
 async function versionOf(path: string, seen?: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })

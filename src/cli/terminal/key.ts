@@ -51,7 +51,7 @@ export interface EditedLine {
   readonly after: string
 }
 
-/** Maximum length of a line. It exceeds that of a match, so that the parser can report a match that is too long. */
+/** Maximum length of a line. It is longer than a match may be, so the parser reports a match that is too long. */
 const charactersMax = 10_000
 
 /** Returns the line after a key; unchanged if the key does not edit. */

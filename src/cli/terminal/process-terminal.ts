@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 
-/** Callbacks for an open terminal. */
+/** Passed to {@link ProcessTerminal.open}. */
 export interface TerminalListeners {
   /** Called with the text of one or several keys. */
   input(text: string): void
@@ -97,7 +97,7 @@ export class ProcessTerminal {
     this.#leave()
     // Stop the whole job, as the terminal itself would.
     process.kill(0, 'SIGTSTP')
-    // If no shell can continue the process, the system does not stop it and sends no SIGCONT.
+    // The system ignores SIGTSTP if no shell can continue the process. Then no SIGCONT comes, so enter here.
     setImmediate(() => this.#enter())
   }
 }
