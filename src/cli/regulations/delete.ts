@@ -8,13 +8,13 @@ import { drained, finishWork, type OperationsRun } from '../store-access/operati
 import { regulationText } from './show.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
-/** What to do with users: the type of the regulation, its sources (null for all), and the users. */
+/** The regulation to store for users. `sourceIds` is null for all sources. */
 export interface DeleteCommand extends SubjectsSource {
   readonly type: RegulationType
   readonly sourceIds: readonly string[] | null
 }
 
-/** Stores regulations and prints their ids. If this process carries them out, waits, and reports the results. */
+/** Stores regulations and prints their ids. If this process does the work, also prints the results. */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
   const ids: string[] = []
   const isWhole = await unlessEnded(store(command, run, ids), run.io)
@@ -29,7 +29,7 @@ export async function deleteUsers(command: DeleteCommand, run: OperationsRun): P
   return gravest([...codes, await finish(ids, run)])
 }
 
-/** Reads the whole list, then stores a regulation for each batch. Adds their ids to `ids`, and returns true. */
+/** Reads the whole list, then stores a regulation for each batch. Adds the new ids to `ids`. */
 async function store(
   { type, sourceIds, ...source }: DeleteCommand,
   run: OperationsRun,
@@ -114,7 +114,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Whether only this process's own work is unfinished, because the store's file could not be rewritten. */
+/** Whether a regulation is unfinished only because of its erasure from the store. */
 function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)

@@ -24,7 +24,7 @@ export function noSubjects(): EvrouteError {
 /** Maximum size of the ids in one batch. The admin API accepts requests twice as large. */
 const batchBytesMax = 1_024 * 1_024
 
-/** Maximum number of batches in a list: for a million users, or 200 MB of ids. */
+/** Maximum number of batches in a list: at most a million users and 200 MB of ids. */
 const batchesMax = 200
 
 interface SubjectsListener {

@@ -11,8 +11,8 @@ const leftoversGraceMs = 500
 const leftoversLookMs = 20
 
 /**
- * A command in a new process group, with the standard streams of this process. When this process ends, it ends the
- * whole group, except after a SIGKILL. On Windows, a process whose parent has ended cannot be reached.
+ * A command in a new process group, with the standard streams of this process. When this process exits, it ends the
+ * whole group. It cannot do so after a SIGKILL. On Windows, it cannot reach a process whose parent has ended.
  */
 export class Child {
   /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */

@@ -42,7 +42,7 @@ const quietMs = 100
 export async function run(values: RunValues, words: readonly string[], io: Io): Promise<number> {
   const options = await readOptions(values, words, io)
   const style = styleOf(io, 'stderr', options.color)
-  // Don't run a long command whose report cannot be written. If the run is cut off, this report stays.
+  // Write a first report now, so that an unwritable file ends the run early. The report stays if the run is cut off.
   await writeReports(options.reports, junitXml(cutOff))
   const memory = new SummaryMemory()
   const capture = options.save === undefined ? undefined : await openCapture(options.save)
@@ -100,7 +100,7 @@ async function readOptions(values: RunValues, [program, ...args]: readonly strin
   const { expect = [], count } = values
   const expectations = expect.map((text) => parseExpectation(text))
   if (count !== undefined) {
-    // Only well-formed requests have a type.
+    // `--count` counts well-formed requests: only they have a type.
     const counted = parseExpectation(`has:type x${count}..`)
     expectations.push({ ...counted, text: `--count ${count}` })
   }

@@ -35,7 +35,7 @@ export async function openTestBed(
   }
   /** Closes the service. Undelivered webhooks are lost. */
   const closeService = async (): Promise<void> => service?.close()
-  /** Closes the service and the receiver, which first reports the requests in progress. */
+  /** Closes the service and the receiver. Before the receiver closes, it reports the requests in progress. */
   const close = async (): Promise<void> => {
     // Close the service first, so that it sends nothing to a closed receiver.
     await closeService()

@@ -43,7 +43,7 @@ export interface TransferOptions {
   readonly ratePerSecond?: number | undefined
   /** The call if the command sends only one; undefined if it sends a file. */
   readonly single?: JsonObject | undefined
-  /** The command line to suggest for continuing an interrupted transfer, and what it does again. */
+  /** The command line that continues an interrupted transfer. A second line may warn of repeated calls. */
   readonly again?: string | undefined
 }
 
@@ -232,7 +232,7 @@ function rejectionOf(row: JsonObject): RejectedRow | undefined {
   return check.kind === 'invalid' ? { ...check, kind: 'rejected' } : undefined
 }
 
-/** Yields the groups of rows. Stops a virtual clock while it reads. Ends at an error, and passes it to `unreadable`. */
+/** Yields groups of rows. Holds a virtual clock while a group is read. Passes an error to `unreadable`, then ends. */
 async function* readGroups(
   { rows, runtime, io, counts }: Sending,
   unreadable: (error: unknown) => void,

@@ -104,7 +104,7 @@ function pipelineOver(store: Store, { options, runtime, target }: WebhookOutletP
     processes: store.processes,
     runtime,
     retention: commandRetention,
-    // A store that processes share belongs to a service, which decides how long to keep its data.
+    // A shared store belongs to a service, which decides how long to keep data.
     purges: store.processes === undefined,
     retryWindowMs: options.retryForMs,
     deadlineMs: options.timeoutMs,

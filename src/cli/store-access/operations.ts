@@ -201,7 +201,7 @@ export async function finishWork(
   return gravest([...codes, verdict(ledger, offline, run)])
 }
 
-/** @returns the exit code of an error or an interruption; empty without one */
+/** Waits for the work. Returns an exit code only after an error or an interruption. */
 async function deliver(
   { service }: OfflineWork,
   { io, report }: OperationsRun,

@@ -164,8 +164,8 @@ export interface ReadersValues extends AccessValues {
 }
 
 /**
- * Opens the store or service that the options name, and runs the work. A store that does not exist is an error, unless
- * the configuration names it and the command only reads: then the command finds an empty store.
+ * Opens the store or service that the options name, and runs the work. A missing store is an error. There is one
+ * exception: a command that only reads finds a missing configured store empty.
  */
 export async function runReaders(
   values: ReadersValues,
@@ -228,7 +228,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Yields pages until there are no more rows, or `limit` rows, or the command must end. `read` reads after `last`. */
+/** Yields up to `limit` rows in pages; ends early on `stop`. `read` returns up to `count` rows that follow `last`. */
 export async function* pagesOf<Row>(
   { limit, pageMax, stop }: { readonly limit: number; readonly pageMax: number } & Pick<Io, 'stop'>,
   read: (count: number, last: Row | undefined) => Promise<readonly Row[]>,

@@ -20,7 +20,7 @@ import type { Deliveries } from './readers.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
 const answerTimeoutMs = 30_000
-/** After a signal, extra time for the answer to a change. Without the answer, the outcome is unknown. */
+/** How long to wait, after a signal, for the answer to a change: only the answer tells the outcome. */
 const changeGraceMs = 1_000
 
 /** A record of the API. Its kind and version determine its fields. */
@@ -64,9 +64,9 @@ export class ServiceApi {
   }
 
   /**
-   * Streams bytes to the service in a POST and yields its records while it works, without a timeout. If the command
-   * must end early, cuts the connection, so that the service doesn't take a part of a list for the whole list. Throws
-   * like {@link read}, and any error of reading the bytes.
+   * Streams bytes to the service in a POST, and yields its records while it works. Has no timeout. If the command must
+   * end early, cuts the connection: the service then knows that the list is incomplete. Throws like {@link read}, and
+   * any error of reading the bytes.
    */
   async *upload(path: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ServiceRecord> {
     const input = new AbortController()
@@ -207,7 +207,7 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Yields the bytes. If reading fails, aborts `failure` with that error, because the request's own error hides it. */
+/** Yields the bytes. A read error aborts `failure`, because the request would replace the error with its own. */
 async function* noting(
   bytes: AsyncIterable<Uint8Array>,
   failure: AbortController,
