@@ -13,7 +13,7 @@ export const waitSecondsMax = 50
 /** Maximum number of events in one result. */
 export const eventsMax = 50
 
-/** The receivers that an agent started, by the names that it got for them. */
+/** The running receivers of an agent, by name. */
 export class AgentReceivers {
   readonly #io: Io
   readonly #receivers = new Map<string, Receiver>()
@@ -55,7 +55,7 @@ export class AgentReceivers {
     const options = { after, timeoutMs: timeoutSeconds * 1_000, signal }
     const { result, events } = await this.#named(receiver).judge(match, options)
     const { state, account, matched, shortfall } = result
-    // If the expectation is not met, show the event that explains it best.
+    // For an unmet expectation, show only the event that explains the failure best.
     const near = shortfall?.reason === 'too_many' ? shortfall.surplus : shortfall?.nearest
     const closest = near === undefined ? [] : [near]
     const shown = shortfall === undefined ? events.slice(0, eventsMax) : closest

@@ -16,7 +16,7 @@ export class BoundedRecords {
   #charactersLeft = resultCharactersMax
   #omitted = 0
 
-  /** Adds a record, with long fields cut. If the result is full, omits the record, unless it is a summary. */
+  /** Adds a record and cuts its long fields. A full result takes only summaries. */
   add(record: AgentRecord): void {
     const cut = Object.fromEntries(
       Object.entries(record).map(([name, value]) => [name, cutField(value)]),

@@ -37,7 +37,7 @@ class Connection extends StdioServerTransport {
   constructor(io: Io) {
     const end = new AbortController()
     const input = Readable.from(io.stdin)
-    // A signal destroys stdin while this stream is reading it, so an error means that the command must end.
+    // After a signal, `release` destroys stdin while this stream reads it. The error must not crash the process.
     input.on('error', () => end.abort())
     super(input, writableOf(io))
     this.#end = end

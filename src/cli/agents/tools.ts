@@ -67,7 +67,7 @@ const waitInput = { receiver, match: expectation, after, timeoutSeconds }
 const limit = z.int().min(1).max(eventsMax).default(20)
 const readInput = { receiver, match, after, limit }
 
-/** Whether an agent may sign with a secret. By signing with any file or variable, it could guess the contents. */
+/** Whether an agent may sign with a secret. Signatures with other files or variables would help to guess them. */
 function isOwnSecret(secret: string): boolean {
   if (!secret.startsWith('@')) return !/^env:(?!EVROUTE_(?!ADMIN_TOKEN$|STORE$))/.test(secret)
   const path = relative(realPath('.'), realPath(secret.slice(1)))

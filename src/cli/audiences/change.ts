@@ -20,7 +20,7 @@ import type { Style } from '../output/style.ts'
 import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
-/** Syncs the members of an audience with a list, reports the changes, and delivers the calls about them. */
+/** Syncs the members of an audience with a list, reports the changes, and delivers the calls about the changes. */
 export async function syncList(values: SyncValues, run: OperationsRun): Promise<ExitCode> {
   const { audiences, io, report, isDryRun } = run
   const { name, key, computationClass, source: sourceId, userIds, value } = values
@@ -45,7 +45,10 @@ export async function syncList(values: SyncValues, run: OperationsRun): Promise<
   return finish(code, outcome?.kind, run)
 }
 
-/** Delivers the calls about a change, unless the change was a dry run or a running service ended it early. */
+/**
+ * Delivers the calls about a change, or says that the service delivers them. Does neither after a dry run, or if the
+ * service ended the change early.
+ */
 async function finish(
   code: ExitCode,
   outcome: string | undefined,
@@ -62,7 +65,7 @@ function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: Operati
   const key = plainText(audience.key)
   if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
   else if (!isDryRun) stdout.write(`${style.name(key)}: ${countsText(counts)}\n`)
-  // A dry run ends when the reader of its changes closes stdout. Then the counts are incomplete.
+  // A closed stdout ended the dry run early, so its counts are incomplete.
   else if (!isOutputClosed(io)) report.note(`Dry run of ${key}: ${countsText(counts)}`)
   const code = counts.rejected > 0 ? exitCodes.badInput : exitCodes.ok
   switch (kind) {
@@ -94,7 +97,7 @@ function interruptedSync({ read }: SyncCounts, run: OperationsRun): ExitCode {
   return interrupted(what, run)
 }
 
-/** Reports that a change ended early, unless it was a dry run whose output was closed. */
+/** Reports that a change ended early. If closed output ended a dry run, reports nothing and returns 0. */
 function interrupted(what: string, { io, report, isDryRun }: OperationsRun): ExitCode {
   if (isDryRun && isOutputClosed(io)) return exitCodes.ok
   const kept = '. The changes so far are kept; run the same command again to continue'

@@ -70,7 +70,7 @@ function narrowTexts({ dropped }: TextTable<DeliveryFields>): readonly string[] 
   return dropped.length === 0 ? [] : [`The terminal is too narrow for ${dropped.join(', ')}.`]
 }
 
-/** The minimum width of ids: enough for any number, which alone identifies a delivery. */
+/** Minimum width of ids. Every delivery number fits, and the number alone identifies a delivery. */
 const idColumnsMin = 18
 
 /** Makes a table of deliveries, most important column first. */
@@ -112,7 +112,7 @@ export function cutId(id: string, columnsMax: number): string {
   const slash = id.lastIndexOf('/')
   if (slash === -1) return cutToColumns(id, columnsMax)
   const room = columnsMax - columnsOf(id.slice(slash))
-  // Leave room for at least a letter and an ellipsis.
+  // If a letter and an ellipsis don't fit, show only the number.
   return room < 2 ? id.slice(slash + 1) : cutToColumns(id.slice(0, slash), room) + id.slice(slash)
 }
 

@@ -15,11 +15,11 @@ export interface DestinationStatus extends Pick<DestinationFields, 'id' | 'enabl
 export interface Wait {
   /** The fields to add to the delivery's record. */
   readonly fields: { readonly parked?: object; readonly destinationIs?: 'disabled' | 'removed' }
-  /** Names the endpoints and the time of the next probe if every endpoint that the delivery may use is down. */
+  /** Set if every endpoint that the delivery may use is down. Names these endpoints and the time of the next probe. */
   readonly parked?: string
   /** Why the service sends nothing to the destination. */
   readonly held?: string
-  /** The reason as a separate sentence; undefined if `parked` is set. */
+  /** A sentence to show after the status. Undefined if `parked` is set, because the status contains `parked`. */
   readonly note?: string
 }
 
@@ -95,7 +95,7 @@ export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): rea
   )
 }
 
-/** How deliveries are shown. */
+/** What a report about deliveries needs besides the deliveries. */
 export interface TableView extends TextTableView {
   readonly nowMs: number
   readonly waitOf: WaitOf

@@ -18,7 +18,7 @@ import { signBody } from '../../webhook/index.ts'
 const secret = 'demo-secret-that-is-no-secret'
 const received = 'received '
 
-/** Sends a sample call of each type to a local receiver, and shows both sides. With `page`, serves the page, too. */
+/** Sends a sample call of each type to a local receiver, and prints what was sent and received. */
 export async function demo({ json, color, page }: DemoValues, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const stdout = new DataWriter(io)
@@ -87,7 +87,7 @@ async function makeMistakes(receiver: Receiver, url: string, outlet: Outlet): Pr
   await outlet.offer(sampleCall('track'), { line: eventTypes.length + 1 })
   await outlet.finish()
   const body = JSON.stringify({ version: 1, ...sampleCall('track') })
-  // Sign with a different secret, like a sender after a forgotten rotation.
+  // Sign with a different secret, like a sender that missed a rotation.
   const headers = { 'x-signature': signBody(body, `${secret} `) }
   const answer = await fetch(url, { method: 'POST', body, headers })
   await answer.arrayBuffer()

@@ -51,7 +51,6 @@ export async function expect(
   return gravest([code, badRows > 0 ? exitCodes.badInput : exitCodes.ok])
 }
 
-/** @throws SettingError unless the values name either a receiver or a file */
 async function resultsOf(
   expectations: readonly Expectation[],
   { api, path, timeoutMs, after, ...given }: ExpectValues,
@@ -93,7 +92,7 @@ async function resultsOf(
 
 /**
  * Asks a receiver to wait for an expectation. Throws `cannot_reach` if nothing answers, `expectation_unmet` if the
- * receiver has dropped events that count, and otherwise a SettingError.
+ * receiver no longer keeps events that count, and a SettingError for any other answer without a result.
  */
 async function askReceiver(
   expectation: Expectation,
@@ -162,7 +161,7 @@ interface CaptureResults {
   readonly badRows: number
 }
 
-/** Checks expectations against the events in a capture with a `seq` above `after`. Time starts at the first of them. */
+/** Checks expectations against a capture's events with a `seq` above `after`. The first one starts the clock. */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
   expectations: readonly Expectation[],

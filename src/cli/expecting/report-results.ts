@@ -32,7 +32,7 @@ export function resultRecord(result: ExpectationResult): Readonly<Record<string,
 
 /**
  * Reports the results of expectations on stderr and in the report files. In GitHub Actions it also writes annotations
- * and a job summary. Returns 5 if an expectation or another check failed.
+ * and a job summary. Returns 5 if an expectation or one of the `cases` failed.
  */
 export async function reportResults(
   results: readonly ExpectationResult[],
