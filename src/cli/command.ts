@@ -51,7 +51,7 @@ export class CommandOption<Value> {
     return this
   }
 
-  /** Refuses the option if one of these is also given. Their names are in camel case. */
+  /** Refuses this option together with any of the named options. Takes names in camel case. */
   conflicts(conflicts: readonly string[]): this {
     this.option.conflicts([...conflicts])
     return this
@@ -122,7 +122,7 @@ type ArgumentParts = readonly [term: string, text: string, otherwise?: string]
 interface CommandParts<Table extends Options, Args> extends CommandTexts {
   readonly arguments?: readonly ArgumentParts[]
   readonly options: Table
-  /** The usage after the name; by default, commander makes it. */
+  /** The part of the usage line after the command's name. By default, commander makes it. */
   readonly usage?: string
   /** Returns the exit code, or throws. The program reports a thrown error and returns its exit code. */
   readonly run: (values: ValuesOf<Table>, context: CommandContext, args: Args) => Promise<number>

@@ -29,7 +29,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 /** Exit codes from most to least severe. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** Returns the most severe exit code; 0 for none. An unknown code of a child process ranks just above 5. */
+/** Returns the most severe exit code; 0 for no codes. An unknown code of a child process ranks between 6 and 5. */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok
@@ -55,7 +55,7 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   expectation_unmet: exitCodes.expectationUnmet,
 }
 
-/** Returns the exit code for an error: 1 unless it is an EvrouteError, whose code decides. */
+/** Returns the exit code for an error. An error other than an EvrouteError is internal. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof EvrouteError ? codesOfErrors[error.code] : exitCodes.internal
 }
@@ -71,7 +71,7 @@ export function isOutputClosed({ stop }: Pick<Io, 'stop'>): boolean {
   return stop.reason === 'output_closed'
 }
 
-/** Whether an error only means that the command must end early. The abort reason may be its cause. */
+/** Whether an error only reports an early end: the error or one of its causes is the abort reason. */
 export function isEnd(error: unknown, { stop }: Pick<Io, 'stop'>): boolean {
   if (!stop.aborted) return false
   if (error === stop.reason) return true

@@ -22,7 +22,7 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the command must end early. The reason is a {@link StopReason}. */
   readonly stop: AbortSignal
-  /** Aborts on a signal, but not if stdout is closed. */
+  /** Like `stop`, but aborts only on a signal. */
   readonly interrupted: AbortSignal
   /**
    * Calls the listener on each SIGHUP. The returned function removes it. Without a listener, a SIGHUP ends
@@ -47,17 +47,16 @@ export interface ProcessIo extends Io {
 /**
  * Returns the streams, environment and signals of this process, and a function that releases them.
  *
- * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130. SIGQUIT, and
- * SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run in each case. A
- * process without a terminal ignores SIGHUP: nohup may have started it, and Node undoes nohup's setting to ignore
- * SIGHUP.
+ * - The first SIGINT or SIGTERM asks the command to end. The second one ends the process with 130
+ * - SIGQUIT, or a SIGHUP without a listener, ends the process with the code of the signal
+ * - A process without a terminal ignores SIGHUP. Otherwise nohup would not work, because Node resets what nohup set
  */
 export async function processIo(): Promise<ProcessIo> {
   const interruption = new AbortController()
   const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
     if (interruption.signal.aborted) {
-      // The exit waits for threads, and one may hang on a disk. Let a further signal end the process all the same.
+      // The exit waits for threads, and a thread may hang on a disk. Let a third signal kill the process.
       process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
       process.exit(130)
     }
@@ -74,7 +73,7 @@ export async function processIo(): Promise<ProcessIo> {
   const terminal = await processTerminal(() => onSignal('SIGINT'))
   let isInputRead = terminal !== undefined
   return {
-    // Open stdin on demand: that takes as long as everything else in this function, and few commands read it.
+    // Open stdin on demand. Few commands read it, and opening it takes as long as all else in this function.
     get stdin() {
       isInputRead = true
       return process.stdin
@@ -132,7 +131,7 @@ function hangUp(signal: NodeJS.Signals): void {
   if ([stdin, stdout, stderr].some(({ isTTY }) => isTTY)) endAtOnce(signal)
 }
 
-/** Ends the process at once, after the `exit` listeners. The default action of a signal would skip them. */
+/** Ends the process with the code of a signal. Unlike the signal itself, runs the `exit` listeners. */
 function endAtOnce(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal])
 }

@@ -38,10 +38,10 @@ Exit codes: 0 printed; 2 usage.`,
     })
 }
 
-/** Suggests every visible command. The library writes suggestions to the stdout of the process. */
+/** Registers all visible commands with the completion library, which writes to the stdout of the process. */
 async function suggestionsFor(program: Command) {
   const { default: tab } = await import('@bomb.sh/tab/commander')
-  // The library adds a command of the same name as ours. So give it a separate program without our command.
+  // The library adds its own `completion` command, so give it a program that has none.
   const mirror = new Command(program.name())
   for (const command of program.createHelp().visibleCommands(program)) {
     if (program.commands.includes(command) && command.name() !== completionCommandName) {

@@ -39,7 +39,7 @@ Header values are not shown.
 Exit codes: 0 every call can be sent or is filtered out; 2 usage or a wrong
 configuration; 3 rejected rows; 7 a file cannot be read; 130 interrupted.`,
   run: async (values, { io }, [file]: [string]) => {
-    // Explain always plans webhooks, so ignore EVROUTE_ENDPOINT.
+    // Explain plans webhooks. Without `to`, EVROUTE_ENDPOINT would select a service.
     const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = values
     const given = await readSendingOptions({ ...values, to, dryRun: true }, io)
     const configured = await configuredTarget(values, io)
@@ -48,7 +48,10 @@ configuration; 3 rejected rows; 7 a file cannot be read; 130 interrupted.`,
   },
 })
 
-/** Reads the configured destinations; undefined if options describe one, or if there is no configuration. */
+/**
+ * Reads the configured destinations. Returns undefined if options or EVROUTE_URL describe an endpoint, or if there is
+ * no configuration.
+ */
 async function configuredTarget(
   { config, source, to, headers, secret }: ValuesOf<typeof options>,
   io: Io,

@@ -62,7 +62,7 @@ const options = {
     ),
   }),
   ...expectationOptions,
-  // Accept any names here, because the receiver checks them.
+  // The receiver checks the names of faults, certificates and scenarios.
   ...inGroup('Answers:', {
     respond: option('--respond <plan>', 'answers such as 503x3,200, repeatable [200]', repeatable),
     delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),

@@ -13,7 +13,7 @@ export interface SettingSchema {
 interface Described {
   readonly schema: SettingSchema
   readonly value: JsonValue
-  /** Whether the value is in a comment. An example inside it gets no `//` of its own. */
+  /** Whether the value is already in a comment, so that its examples need no `//`. */
   readonly isOff: boolean
 }
 

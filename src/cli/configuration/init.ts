@@ -68,7 +68,7 @@ function secretFiles(secretsFolder: string): readonly NewFile[] {
   ]
 }
 
-/** Finds the JSON schema for editors, in the package that Node resolves from this folder. */
+/** Finds the JSON schema of the installed package in this folder or above, where Node looks for packages. */
 async function schemaFor(folder: string): Promise<{ readonly $schema?: string }> {
   const from = resolve(folder)
   for (let above = from; ; above = dirname(above)) {
@@ -77,7 +77,7 @@ async function schemaFor(folder: string): Promise<{ readonly $schema?: string }>
       const path = relative(from, schema).split(sep).join('/')
       return { $schema: path.startsWith('.') ? path : `./${path}` }
     }
-    // The package is not installed yet. The starter configuration names its future path.
+    // The package is not installed yet. Keep the default path: npm will put the schema there.
     if (above === dirname(above)) return {}
   }
 }

@@ -27,7 +27,7 @@ const tableColumns: readonly TableColumn<EffectiveSetting>[] = [
   { title: 'from', text: ({ origin }) => origin, look: 'faint', columnsMin: 7 },
 ]
 
-/** Shortens the path of a setting in the middle, because its beginning and its end identify it. */
+/** Cuts the middle out of a path, because the beginning and the end identify the setting. */
 function cutMiddle(path: string, columnsMax: number): string {
   const reversed = (text: string): string => Array.from(text).reverse().join('')
   const [begin = ''] = /^\w{1,5}/.exec(path) ?? []
