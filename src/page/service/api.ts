@@ -44,7 +44,7 @@ interface Reads {
   readonly 'v1/sources': SourcesRecord
   readonly 'v1/audiences': AudiencesRecord
   readonly 'v1/ledger': DeliveryLedger
-  /** Compares the ledger with the store, whose deliveries the service counts one by one. */
+  /** Whether the ledger matches the store. The service counts all stored deliveries to find out. */
   readonly 'v1/audit': AuditRecord
 }
 

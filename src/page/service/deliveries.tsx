@@ -70,7 +70,7 @@ function DeliveryFilter({ conditions }: Parts): JSX.Element {
   )
 }
 
-/** Adds the chosen destination, because one that is no longer configured can still have deliveries. */
+/** Adds the chosen destination if it is no longer configured, because it can still have deliveries. */
 function withChosen(options: readonly string[], chosen: string | undefined): readonly string[] {
   return chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
 }

@@ -38,7 +38,7 @@ interface Parts {
   readonly problems: readonly Problem[]
 }
 
-/** Those with problems come first. */
+/** Reads the destinations. Those with problems come first. */
 async function readDestinations(): Promise<readonly Parts[]> {
   const [{ destinations }, { problems }] = await Promise.all([
     read('v1/destinations'),

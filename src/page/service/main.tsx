@@ -80,7 +80,7 @@ function currentOf(name: string, view: Route['view']): 'page' | 'true' | undefin
   return name === parentOf[view] ? 'true' : undefined
 }
 
-/** Scrolls the navigation, which is wider than a telephone. */
+/** Scrolls the current link into view: on a telephone, the navigation is wider than the screen. */
 function showCurrent(link: HTMLAnchorElement | null): void {
   if (link?.ariaCurrent != null) link.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 }

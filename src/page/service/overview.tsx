@@ -37,7 +37,7 @@ export function Overview(): JSX.Element {
   )
 }
 
-/** Problems with advice; nothing if there are none. */
+/** A list of problems, each with advice. Renders nothing if there are no problems. */
 export function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element | null {
   if (problems.length === 0) return null
   return (
@@ -57,7 +57,7 @@ export function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.El
               </>
             )}{' '}
             {destination === null ? null : (
-              // A problem with a "Since" is about failed deliveries, any other about waiting ones.
+              // "Since" marks failed deliveries. All other problems are about waiting deliveries.
               <a
                 href={deliveriesPath({
                   destination,

@@ -7,7 +7,7 @@ export function SignIn(): JSX.Element {
   const submit = (event: SubmitEvent): void => {
     const { token = '' } = filledFields(event)
     void session.signIn(token).then((isDone) => {
-      // Remove the note from the URL, because a reload would show it again.
+      // Remove `?link=refused` from the URL. Otherwise, the next sign-in would show the refusal again.
       if (isDone && isRefused) history.replaceState(null, '', location.pathname + location.hash)
     })
   }
