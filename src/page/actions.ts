@@ -5,7 +5,7 @@ import { tell, tried, type Notice } from './notice.tsx'
 import { session } from './session.ts'
 import { signatureText } from './text.ts'
 
-/** Sends a request again: the same bytes, or an edited request. Signs the bytes anew if `sign` is true. */
+/** Sends a request again. The receiver signs an edited request, and an unchanged one only if `sign` is true. */
 export function resend(
   { seq, endpoint, path, headers, rawBase64 }: EventRecord,
   { edit, sign = false }: { readonly edit?: RequestEdit; readonly sign?: boolean } = {},
@@ -30,7 +30,7 @@ export async function send(
   const end = status === null ? (error ?? 'there was no answer') : `the answer is ${status}`
   const isChecked = signature !== null && signature !== 'unchecked'
   const verdict = isChecked ? ` Signature ${signatureText(signature)}.` : ''
-  // In a capture, the number would select a different request.
+  // While a capture is shown, `select` would show the captured request with this number.
   const isHidden = seq === null || session.capture.value !== undefined
   const offer = isHidden
     ? undefined
@@ -67,7 +67,7 @@ export function setPlan(text: string, before: string): Promise<boolean> {
   })
 }
 
-/** Expects webhooks from now on. Returns false if the expectation is invalid. */
+/** Adds an expectation, which counts webhooks from now on. Returns false if the receiver did not add it. */
 export async function expect(text: string): Promise<boolean> {
   const added = await tried(() => act('expect', { expect: text }))
   if (added === undefined) return false

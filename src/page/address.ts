@@ -10,10 +10,10 @@ interface Address {
   readonly request: string
 }
 
-/** Follows the receiver, and keeps the filter and the selected request in the fragment of the URL. */
+/** Restores the state of the page from the URL, opens the stream, and then keeps the URL up to date. */
 export async function keepAddress(): Promise<void> {
   const { filter, onlyFailed, selected, capture, receiver } = session
-  /** The address that the page is opening. Nothing is written until it is open. */
+  /** The address that the page is opening; undefined once its request is selected. */
   let going: Address | undefined
   const select = (): void => {
     const [run, seq] = (going?.request ?? '').split('-')
@@ -48,7 +48,7 @@ export async function keepAddress(): Promise<void> {
   })
 }
 
-/** Writes the fragment. Changes of a filter and steps in the list replace the entry in the history of the browser. */
+/** Writes the fragment. Steps, and changes from one filter to another, add no entry to the browser's history. */
 function write(address: Address, isStep: boolean): void {
   const before = readAddress(location.hash)
   const hash = hashOf(address)

@@ -17,15 +17,15 @@ export interface ReceiverFacts {
   readonly passesOn: boolean
 }
 
-/** Callbacks for the messages of the stream. */
+/** Callbacks of {@link follow}. */
 export interface StreamListener {
-  /** Called when the list begins again. */
+  /** Called before the receiver sends its requests from the oldest on. */
   readonly reset: (receiver: ReceiverFacts) => void
   /** Called with the number of requests that the receiver dropped before it sent them. */
   readonly missed: (count: number) => void
-  /** Called with new requests that match, oldest first. `lastSeq` is the newest number, even if it does not match. */
+  /** Called with new requests that match, oldest first. `lastSeq` is the number of the newest, matching or not. */
   readonly arrived: (rows: readonly ListRow[], lastSeq: number) => void
-  /** Called when the connection opens or is lost, with the reason if the receiver refuses to send its requests. */
+  /** Called when the connection opens or is lost. If the receiver refuses a stream, called again with the reason. */
   readonly connection: (state: 'open' | 'lost', refusal?: string) => void
 }
 
@@ -38,7 +38,7 @@ export interface UnreadRow {
 
 interface Arrivals {
   readonly summaries: readonly EventSummary[]
-  /** Ranges of earlier requests in a burst: the first and the last number, and whether all failed or none did. */
+  /** In a burst, ranges of older requests without a summary. All requests in a range have the same `failed`. */
   readonly crowd?: readonly (readonly [from: number, to: number, failed: boolean])[]
 }
 
@@ -128,7 +128,7 @@ export function follow(filter: string, listener: StreamListener): () => void {
 /** The answers to reads, by path. */
 export interface Reads {
   readonly event: EventRecord
-  /** The differences from the payload `with`; by default, from the previous one of the same user or group. */
+  /** The differences from request `with`; by default, from the previous webhook of the same user or group. */
   readonly changes: PayloadChanges
   /** `keptFrom` is the number of the oldest request that the receiver keeps. */
   readonly summaries: {
@@ -145,7 +145,7 @@ export interface Reads {
   readonly plan: PlannedAnswers
   /** A sample body for each type of webhook. */
   readonly samples: { readonly samples: Readonly<Record<string, string>> }
-  /** A handler that verifies signatures for each language or framework. */
+  /** For each language or framework, a handler that verifies signatures. */
   readonly snippets: { readonly snippets: Readonly<Record<string, string>> }
 }
 
@@ -181,7 +181,7 @@ export function matchQuery(filter: string): string {
   return filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
 }
 
-/** Reads the requests of a capture that match. */
+/** Reads the matching requests of a capture. */
 export async function readCapture(file: Blob, filter: string): Promise<Capture> {
   const path = `actions/read-capture${matchQuery(filter)}`
   const { status, text } = await post(path, file, 'application/x-ndjson')

@@ -30,7 +30,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** Quotes a path or a header, whose characters are bytes. Writes those that are not ASCII as octal numbers. */
+/** Quotes a path or a header, in which each character is one byte. Writes bytes outside ASCII in octal. */
 function bytesWord(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return quoted(text)
   const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
@@ -42,7 +42,7 @@ const madeFields = new Set(['version', 'messageId', 'timestamp', 'context'])
 
 /** Returns the call that results in the same webhook, in the format of `evroute send`. */
 function callOf({ body }: EventRecord): Readonly<Record<string, unknown>> {
-  // Webhooks of an alias name these fields differently.
+  // Field names in the webhook of an alias, and in its call.
   const names: Readonly<Record<string, string>> = {
     'Previous ID': 'previousId',
     'User ID': 'userId',

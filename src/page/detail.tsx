@@ -96,7 +96,7 @@ function ShownRequest({ record }: RequestParts): JSX.Element {
   )
 }
 
-/** The payload of a webhook, or of a different request whose body is JSON. Undefined for other bodies. */
+/** Returns the parsed body of a request, webhook or not; undefined if the body cannot be parsed. */
 function payloadOf(
   text: string,
   body: EventRecord['body'],

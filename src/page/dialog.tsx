@@ -28,7 +28,7 @@ export function Dialog({ title, close = closeDialog, children }: DialogParts): J
     <dialog ref={element} aria-labelledby={id} onClose={close}>
       <h2 id={id}>{title}</h2>
       {children}
-      {/* The last element, because the first button in a dialog gets the focus. */}
+      {/* A dialog focuses its first control, so this button comes last. */}
       <button type="button" class="link close" aria-label="Close" onClick={close}>
         ✕
       </button>

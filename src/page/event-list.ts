@@ -77,7 +77,7 @@ export class EventList {
     this.#changed()
   }
 
-  /** Removes rows before `keptFrom` without a summary: the receiver dropped them before their summary was read. */
+  /** Removes rows without a summary that are older than `keptFrom`: the receiver has dropped their requests. */
   forget(keptFrom: number): void {
     const isKept = (row: ListRow): boolean => row.summary !== undefined || row.seq >= keptFrom
     const removed = this.#rows.filter((row) => !isKept(row))
@@ -114,7 +114,7 @@ export class EventList {
     this.#changed()
   }
 
-  /** The number of waiting rows that may be drawn: a pause keeps later ones out of the list. */
+  /** The number of waiting rows that arrived before the pause; all of them if the list is not paused. */
   get #drawable(): number {
     return indexOf(this.#waiting, this.#pausedAt + 1)
   }

@@ -9,7 +9,7 @@ import { Shown } from './shown.tsx'
 import { visibleText } from './text.ts'
 import { usePolled } from './use-read.ts'
 
-/** Polling interval. An expectation can also end because its time is up, without a webhook. */
+/** Polling interval, for expectations whose time runs out while no webhook arrives. */
 const readMs = 1_000
 
 export function Expectations(): JSX.Element {

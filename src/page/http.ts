@@ -20,7 +20,7 @@ export async function sendRequest(path: string, init?: RequestInit): Promise<Ans
   }
 }
 
-/** Posts a body. By default, it is JSON, because forms on other sites cannot send this media type. */
+/** Posts a body, JSON by default. The server refuses media types that forms on other sites can send. */
 export function post(
   path: string,
   body: BodyInit,

@@ -13,7 +13,7 @@ export interface Notice {
 }
 
 const confirmationMs = 6_000
-/** How long to show problems, which take longer to read, and offers, which a person has to decide on. */
+/** For problems and offers: a person needs more time to read a problem, or to decide on an offer. */
 const longMs = 20_000
 
 /** The latest notice, until its time is up or a person closes it. */
@@ -43,7 +43,7 @@ export function ShownNotice(): JSX.Element {
   const layer = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { current } = layer
-    // Hide it and show it again, so that it is above the dialog that caused it.
+    // An open dialog covers the notice. Hiding and showing the notice again puts it on top.
     if (document.querySelector('dialog[open]') !== null) current?.hidePopover()
     if (current?.matches(':popover-open') === false) current.showPopover()
   }, [value])

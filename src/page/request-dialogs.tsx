@@ -12,7 +12,7 @@ import { useRead } from './use-read.ts'
 export function EditDialog({ record }: { readonly record: EventRecord }): JSX.Element {
   const body = textOf(bytesOf(record))
   const shown = formatted(body ?? '')
-  // If the body is unchanged, send its original bytes, because they may be why its signature is wrong.
+  // If the body is unchanged, send it as it arrived: reformatting could hide why an application refuses it.
   const sent = (edit: RequestEdit): RequestEdit =>
     edit.body === shown ? { ...edit, body: body ?? '' } : edit
   return (
@@ -66,7 +66,7 @@ interface FormParts {
   readonly children?: ComponentChildren
 }
 
-/** Closes once the request was sent, so that no text is lost if the server is gone. */
+/** A form that sends a request. It stays open, with its text, until there is an answer. */
 function RequestForm({ initial, send, children }: FormParts): JSX.Element {
   const [isSending, setSending] = useState(false)
   const submit = async (event: SubmitEvent): Promise<void> => {

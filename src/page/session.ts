@@ -16,7 +16,7 @@ export interface ShownCapture extends api.Capture {
   readonly file: File
 }
 
-/** The key in the session storage for the number up to which the list was cleared. */
+/** Session storage key. The value is the run of the receiver, and the number of the newest cleared request. */
 const clearedKey = 'cleared'
 
 /** A filter is applied after this pause in typing. */
@@ -29,7 +29,7 @@ class Session {
   /** The text in the filter field. It may differ from the applied filter. */
   readonly filterText = signal('')
   readonly filterProblem = signal<MatchProblem | undefined>(undefined)
-  /** Whether the text in the filter field is not applied because it is invalid. */
+  /** Whether the text in the filter field is invalid or could not be checked, and so is not applied. */
   readonly isFilterUnfinished = signal(false)
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
@@ -121,7 +121,7 @@ class Session {
     if (read === undefined) return
     this.#endFollowing()
     this.close()
-    // A pause keeps later numbers out of the list, but a capture has its own numbers.
+    // End a pause, because it would hide captured requests by their numbers.
     if (this.isPaused.value) this.togglePause()
     this.list.clear()
     this.capture.value = { ...read, file }
@@ -178,7 +178,7 @@ class Session {
     else if (seq !== this.selected.value) this.compared.value = seq
   }
 
-  /** Selects a request and reads it, unless it is shown already: the receiver may have dropped it since. */
+  /** Selects and reads a request. Does not read a shown request again: the receiver may have dropped it. */
   async select(seq: number): Promise<void> {
     if (seq === this.selected.value && this.detail.value.kind === 'shown') return
     this.compared.value = undefined
@@ -247,7 +247,7 @@ class Session {
     this.#isStale = true
     if (receiver.run === before?.run) return
     this.#renew()
-    // A new run counts from 1 again, so the numbers of the selection and in a notice now belong to other requests.
+    // A new run counts from 1 again. The selected number, and a number in the notice, are out of date.
     if (before !== undefined) {
       this.close()
       notice.value = undefined
@@ -281,7 +281,7 @@ class Session {
     if (state === 'open' || refusal !== undefined) this.refusal.value = refusal
     if (state !== 'open') return
     closeNotice('no connection')
-    // Without the connection, the check of a filter may have failed.
+    // Check the filter again, because its check may have failed without a connection.
     if (this.isFilterUnfinished.value) void this.#applyFilter()
   }
 

@@ -11,7 +11,7 @@ const hiddenStreamsMax = 3
 export function shareConnections(): void {
   const tabs = new BroadcastChannel('evroute')
   const [ownId] = crypto.getRandomValues(new Uint32Array(1))
-  /** The tabs that were opened or shown since this one was. */
+  /** The ids of tabs that were opened or shown after this one. */
   const newer = new Set<number>()
   let isResting = false
   const announce = (): void => {

@@ -7,10 +7,10 @@ import { Expectations } from './expectations.tsx'
 import { session } from './session.ts'
 import { counted } from './text.ts'
 
-/** Maximum count to show. The width of the count is fixed, so that no button moves when it increases. */
+/** Higher counts show as `999+`. They fit a fixed width, so that the other buttons don't move. */
 const failuresShownMax = 999
 
-/** The actions on the receiver. */
+/** The controls in the header of the page. None of them changes the list. */
 export function ReceiverTools(): JSX.Element {
   return (
     <div class="tools push">

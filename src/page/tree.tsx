@@ -17,7 +17,6 @@ type Choose = (keys: readonly string[], value: unknown) => void
 interface PayloadParts {
   readonly title: string
   readonly value: unknown
-  /** A remark below the tree; by default none. */
   readonly note?: string
   /** Called when the key of a value is clicked; by default, keys are not buttons. */
   readonly choose?: Choose | undefined
@@ -77,7 +76,7 @@ interface Branch {
   readonly keys: readonly string[]
   /** How many members may be shown initially. */
   readonly room: number
-  /** Whether the value is a search result, which is open. */
+  /** Whether the tree shows the result of a search. Deep levels are then open too. */
   readonly isFound: boolean
   readonly choose: Choose | undefined
 }
@@ -141,7 +140,7 @@ function Name({ value, keys, choose }: Branch): JSX.Element | null {
   const name = keys.at(-1)
   if (name === undefined) return null
   const text = visibleText(name.slice(0, charactersAtOnce))
-  // The key of a branch is in its <summary>, which is already a button.
+  // The key of a branch is not a button: it is in a <summary>, and a click there opens the branch.
   return (
     <>
       {choose === undefined || isBranch(value) ? (

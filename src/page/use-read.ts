@@ -7,9 +7,9 @@ export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
 
 /**
- * Reads again when a dependency changes. Keeps the previous value until the next one arrives, also after an error. Shows
- * each answer that is newer than the shown one, even if a further read has begun: reads may begin faster than the server
- * answers.
+ * Reads again when a dependency changes. Keeps the previous value until the next one arrives, also after an error.
+ * Ignores an answer only if a later read was answered first. Doesn't wait for the latest read, because reads may begin
+ * faster than the server answers.
  */
 export function useRead<Value>(
   read: () => Promise<Value>,
