@@ -213,7 +213,7 @@ function forProgram(
 /** Interval between checks for a changed file, in milliseconds. */
 export const fileLookMs = 1_000
 
-/** Calls `changed` after each change of a file once the promise has resolved. Returns a function that ends the calls. */
+/** Calls `changed` after each change of a file once the promise resolves. Returns a function that ends the calls. */
 export async function watchFile(
   path: string,
   changed: () => void,
