@@ -15,7 +15,7 @@ export interface Style {
   readonly plain: Paint
 }
 
-/** Whether to colour a stream. Only a terminal has colour by default. `--no-color` and NO_COLOR win over FORCE_COLOR. */
+/** Whether to colour a stream. By default, only a terminal has colour. NO_COLOR and `--no-color` beat FORCE_COLOR. */
 export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.env
   if (!colorFlag || (NO_COLOR !== undefined && NO_COLOR !== '')) return false
