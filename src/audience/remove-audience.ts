@@ -53,6 +53,7 @@ export async function previewRemoval(options: RemovalPreviewOptions): Promise<Re
   const audience = await knownAudience(options)
   let left = 0
   const leave = (members: readonly Member[]): void => {
+    if (members.length === 0) return
     listener.changed(members.map(({ identity }) => ({ identity, value: null })))
     left += members.length
     listener.progress({ ...noSyncCounts, left })
@@ -65,7 +66,7 @@ export async function previewRemoval(options: RemovalPreviewOptions): Promise<Re
     leave(members.filter((member, index) => isOfOtherUser(member, members[index + 1])))
     waiting = page.slice(-1)
   }
-  if (waiting.length > 0) leave(waiting)
+  leave(waiting)
   return { kind: 'removed', audience, left }
 }
 

@@ -364,7 +364,7 @@ describe('a service', () => {
     )
   })
 
-  test.each(['127.0.0.1:4001', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', ''])(
+  test.each(['admin', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', ''])(
     'at %j has no valid URL',
     async (url) => {
       expect(await overApi(url, ['deliveries'])).toMatchObject({ code: 2, stdout: '' })
