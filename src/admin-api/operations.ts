@@ -198,7 +198,7 @@ function testOperation({ destinationActions }: AdminApiOptions): ApiOperation {
 
 function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
   return operation({
-    ...get('/sources', 'sources', 'Write keys, and the calls since this process started'),
+    ...get('/sources', 'sources', 'Write keys, and counts of calls since this process started'),
     run: () => {
       const { url, sources: configured } = sources()
       const fields = configured.map((source): SourceFields => {

@@ -127,7 +127,7 @@ export function requestReader<Written, Value>(
   return { schema, read }
 }
 
-/** Returns a message for an issue, or for each unknown name, in the style of configuration errors. */
+/** Returns the messages of an issue, in the style of configuration errors: one, or one for each unknown name. */
 function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
   const { message, input } = issue
   if (issue.code === 'unrecognized_keys') {

@@ -355,7 +355,7 @@ export class Dispatcher {
   /** Sets the timer for the next delivery that can start. Ends `idle()` if there is none. */
   #plan(): void {
     this.#timer?.cancel()
-    // Work in progress plans again when it ends. Postponed claims wait until a request ends.
+    // Work in progress calls this again when it ends. The end of a request resumes postponed claims.
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
     if (this.#run !== undefined || this.#claims.isPostponed) return
     const { clock } = this.#runtime

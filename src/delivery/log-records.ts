@@ -53,7 +53,7 @@ export interface RequestFields
 /** A delivery in a list. */
 export type DeliveryListRecord = DeliveryFields & Readonly<Record<'kind', 'delivery'>>
 
-/** A delivery with its text and its requests. */
+/** A delivery with its body and its requests. */
 export interface StoryRecord extends LogRecord {
   readonly kind: 'story'
   readonly delivery: DeliveryFields

@@ -55,10 +55,10 @@ export function rateShareOf(
 const probeMs = limits.endpointDeadlineMs + lateMs
 
 /**
- * Returns how long a process holds back a due probe so that others can go first. One process found the endpoint down;
- * the process with the next rank probes first. If it doesn't, because it died or missed the news, the one after it
- * does. So a process with a broken network cannot keep the others from an endpoint for long. Processes that may send
- * no requests have no turn.
+ * Returns how long a process holds back a due probe so that others can go first. After a process finds the endpoint
+ * down, the process with the next rank probes first. If it doesn't, because it died or missed the news, the one after
+ * it does. So a process with a broken network cannot keep the others from an endpoint for long. Processes without a
+ * share of the concurrency are skipped.
  *
  * @param news - the rank of the process that found the endpoint down, and how long to send no requests
  */

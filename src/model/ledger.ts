@@ -22,7 +22,7 @@ export interface DeliveryLedger {
   readonly pending: number
 }
 
-/** All counts 0. The keys are the names of the counts. */
+/** A ledger of zeros. Its keys list the names of all counts. */
 export const emptyLedger: DeliveryLedger = Object.freeze({
   accepted: 0,
   routed: 0,

@@ -26,7 +26,6 @@ export interface TrackBody extends CallBody {
   readonly type: 'track'
   /** The name of the event, such as `Order Completed`. */
   readonly event: string
-  /** Attributes of the event. */
   readonly properties?: JsonObject
 }
 

@@ -118,7 +118,7 @@ export class ProcessShares implements Peers {
     return this.#hasJoined ? undefined : 'joining'
   }
 
-  /** Whether this process is the first of those that look after the store, and so reports its metrics. */
+  /** Whether this process reports the store's metrics: only the first of the processes that maintain the store does. */
   get isFirst(): boolean {
     return this.#isFirst
   }

@@ -194,7 +194,7 @@ export class Expectations {
     await this.#waits.endOf(wait, limitMs === Infinity ? undefined : limitMs)
     isTimeOver = !wait.signal.aborted
     if (!decided.signal.aborted) {
-      // Requests that arrived in time count, so wait until they are logged. A receiver that closes ends them soon.
+      // Requests that arrived in time count, so wait until they are logged. Closing the receiver ends this wait.
       const logged = this.#log.arrivals.loggedUntil(endMs)
       await Promise.race([logged, once(decided.signal, 'abort')])
     }

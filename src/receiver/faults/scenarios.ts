@@ -105,7 +105,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'delivered',
       requests: [1, 12],
       error: 'status_500',
-      text: 'half of the requests fail at random, and every webhook is delivered',
+      text: 'half of the requests fail at random, but retries deliver every webhook',
     },
   },
 ] as const satisfies readonly Scenario[])

@@ -133,7 +133,7 @@ function checkEndpoints(
   )
 }
 
-/** Checks a URL. Never quotes text without a valid scheme, because it may be a secret from a variable. */
+/** Checks a URL. An error quotes it only if its scheme is valid: any other text may be a secret from a variable. */
 function checkEndpointUrl(
   { path, value }: Placed<string>,
   guard: AddressGuard | undefined,

@@ -158,7 +158,7 @@ const emptyHint =
 
 /** The hint if a move marked its file but did not complete, and a process has used the database since. */
 const usedHint =
-  'The migration was interrupted. Deliver what the database contains, drop its tables, and run the same command again.'
+  'The migration was interrupted. Run evroute with this database until all of its deliveries have ended. Then drop its tables, and run the same command again.'
 
 /**
  * Inserts rows with all columns of their table. Returns the names of the columns whose stored values differ from

@@ -30,7 +30,7 @@ import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
 interface DeliveryQueueParts {
-  /** Connections for adds, which may have to wait for one. */
+  /** Connections for adds. An add may have to wait until one is free. */
   readonly adding: Database
   /** Separate connections to the same database, for claims and settlements. */
   readonly delivering: Database

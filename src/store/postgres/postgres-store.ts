@@ -28,7 +28,7 @@ import { Sockets } from './sockets.ts'
  *
  * When a process dies or stalls, other processes can claim its deliveries after `leaseMs`, in the same lane and
  * without counting an attempt. If the stalled process settles such a delivery later, only `delivered` may still take
- * effect. A process never leases a delivery that it still has.
+ * effect. A process never claims a delivery that it is still working on.
  *
  * If the connection is lost while `add` commits, the events may be stored or not, and `add` rejects as temporarily
  * unusable. Adding stored events again answers `duplicate`, and delivers nothing twice. If the answer to an `add` or

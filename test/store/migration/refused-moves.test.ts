@@ -138,7 +138,7 @@ describe('a move that cannot be made', () => {
     await store.close()
     await expect(move(migration)).rejects.toMatchObject({
       message: expect.stringContaining('it already contains bodies') as string,
-      hint: expect.stringContaining('Deliver what the database contains') as string,
+      hint: expect.stringContaining('until all of its deliveries have ended') as string,
     })
   })
 
