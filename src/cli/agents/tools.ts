@@ -53,7 +53,7 @@ const secret = text()
   .describe('The shared secret: text, env:EVROUTE_... or @file. Default: EVROUTE_SECRET.')
 const expectation = text().describe('The expected webhooks, such as type:track event:"Order*" x2.')
 const match = text().optional().describe('Only requests that match, such as type:track sig:wrong.')
-const after = z.int().min(0).default(0).describe('Only requests with a higher seq.')
+const after = z.int().min(0).default(0).describe('Only requests with a seq above this number.')
 const receiverInput = {
   secret,
   respond: z

@@ -73,7 +73,7 @@ function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: Operati
       return code
     case 'incomplete':
       if (!json)
-        report.note('No member was removed, because a rejected row may be about any of them')
+        report.note('No member was removed, because a rejected row may be about any member')
       return code
     case 'superseded':
       report.note(`A newer sync of ${key} has begun, so this one stopped`)
@@ -120,7 +120,7 @@ export function progressParts(
   { elapsedMs, compared }: { readonly elapsedMs: number; readonly compared: number },
 ): readonly string[] {
   const { read, entered, changed, left } = counts
-  if (read === 0 && compared > 0) return [`comparing with ${formatCount(compared)} members`]
+  if (read === 0 && compared > 0) return [`comparing with ${countOf(compared, 'member')}`]
   const rate = Math.round(read / (Math.max(elapsedMs, 1) / 1_000))
   const changes = Object.entries({ entered, changed, left }).filter(([, count]) => count > 0)
   return [countOf(read, 'row'), ...changes.map(countText), `${formatCount(rate)}/s`]
@@ -168,7 +168,9 @@ function tellRemoval(
       if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left} removed\n`)
       return exitCodes.ok
     case 'superseded':
-      report.note(`Not removed: a sync of ${key} has begun`)
+      report.note(
+        `Stopped, because a sync of ${key} has begun. Run this command again after the sync`,
+      )
       return exitCodes.cannotUse
     case 'ended':
       return interrupted('Ended early', run)

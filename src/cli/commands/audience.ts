@@ -17,11 +17,11 @@ const exitCodesText =
 const keyText = 'its key, as `audience list` prints it'
 
 const syncOptions = {
-  name: option('--name <text>', 'display name of the audience; its key is made from it'),
+  name: option('--name <text>', 'display name, from which the key is made'),
   key: option('--key <property>', 'key of the audience: the property name in the calls'),
   computationClass: option<ComputationClass>(
     '--class <class>',
-    'trait: the list has a value for each user',
+    'trait if the list has a value for each user',
   )
     .choices(['audience', 'trait'])
     .default('audience'),

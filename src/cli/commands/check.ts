@@ -26,7 +26,7 @@ const options = {
   }),
   ...inGroup('Output:', {
     list: flag('--list', 'list the cases and send nothing'),
-    language: option('--language <name>', 'print a correct handler, unless yours is right'),
+    language: option('--language <name>', 'print a correct handler if yours is not right'),
   }),
   ...resultOptions('print only mistakes and the result'),
 }

@@ -42,8 +42,8 @@ x3.. for at least three, x1..5, never; within 2s. The default is at least one.
 If there is an upper bound, the receiver waits until the time is up. In a capture, the time starts at the
 first event that is not skipped.
 
-Exit codes: 0 all met; 2 usage; 3 some rows are not records; 5 some unmet;
-7 a file or the receiver cannot be used.`,
+Exit codes: 0 every expectation is met; 2 usage; 3 some rows are not records;
+5 an expectation is not met; 7 a file or the receiver cannot be used.`,
   run: async (values, { io }, [texts]: [readonly string[]]) =>
     (await import('../expecting/expect.ts')).expect(texts, values, io),
 })

@@ -35,7 +35,7 @@ const options = {
   ...inGroup('Passing on:', {
     forwardTo: option(
       '--forward-to <url>',
-      'forward requests: 3000, track=localhost:3000',
+      'a port or URL: 3000, track=localhost:3000',
       forwardFlag,
     ).or([]),
     forwardFilter: option('--forward-filter <match>', 'forward only matching requests'),
@@ -127,7 +127,7 @@ Exit codes: 0 success; 2 usage; 5 an expectation or --count was not met;
   run: async (values, { io }, [args]: [readonly string[]]) => {
     const onEvent = await readProgram(values.program, args, io)
     if (values.last !== undefined && values.save === undefined) {
-      throw new SettingError('--last', 'Cannot use --last without --save', 'Name the file.')
+      throw new SettingError('--last', 'Cannot use --last without --save', 'Pass --save <file>.')
     }
     const { listen } = await import('../listening/listen.ts')
     const { scenarioNamed } = await import('../../receiver/index.ts')

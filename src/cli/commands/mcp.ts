@@ -20,11 +20,11 @@ export const addMcpCommand = command({
   evroute mcp --allow-send --config staging/evroute.config.json
   evroute mcp --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-An MCP client starts it. Without --allow-send, the agent can start receivers on
-this machine, wait for webhooks, explain calls and read deliveries. With it the
+An MCP client starts this command. Without --allow-send, the agent can start receivers on
+this machine, wait for webhooks, explain calls and read deliveries. With it, the
 agent can also send calls, check handlers and retry deliveries.
 
-Exit codes: 0 the client disconnected, or a signal ended it; 2 usage.`,
+Exit codes: 0 the client disconnected, or a signal ended evroute; 2 usage.`,
   run: async (values, context) =>
     (await import('../agents/serve-agent.ts')).serveAgent(values, context),
 })

@@ -51,8 +51,8 @@ If \`evroute serve\` is delivering from the store, or the store is in memory, th
 admin API of that service. Otherwise it erases and notifies by itself, and waits for both to finish.
 
 Exit codes: 0 success; 2 usage, a wrong configuration or token; 3 rows were rejected; 4 a notification
-failed or is pending; 7 an archive, the store or the service cannot be used, or the file of the store
-cannot be rewritten yet; 130 interrupted.`,
+failed or is pending; 7 an archive, the store or the service cannot be used, or the store's file cannot
+be rewritten, such as on a full disk; 130 interrupted.`,
   run: async (values, { io }) => {
     const deletion = readDeletion(values)
     if (values.dryRun) {
@@ -140,9 +140,9 @@ const addRelease = command({
   name: 'release',
   summary: 'stop waiting for an archive that is lost',
   description:
-    'Releases an archive on a machine that will never run a service again. Regulations that wait for it ' +
-    'end, and record that it was not erased. If a service starts with that archive again, regulations ' +
-    'wait for it again.',
+    'Releases an archive on a machine that will never run a service again. Regulations stop waiting ' +
+    'for the archive, and record that its events were not erased. If a service starts with the archive ' +
+    'again, these regulations wait again.',
   arguments: [['<archive>', 'its name, as `regulations show` prints it']],
   options: storeOptions,
   after: `Examples:

@@ -99,7 +99,7 @@ function replayTarget(
     return target
   }
   if (target.kind === 'service') {
-    const hint = 'Name their endpoint with --to, and leave out --endpoint and EVROUTE_ENDPOINT.'
+    const hint = 'Pass --to <url>, and leave out --endpoint and EVROUTE_ENDPOINT.'
     throw new SettingError('--endpoint', 'Cannot send captured webhooks to a service', hint)
   }
   refuseIf(target.bodyStyle !== undefined, [

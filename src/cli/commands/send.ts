@@ -57,7 +57,7 @@ expired; 7 a file cannot be read; 130 interrupted.`,
     const options = await readSendingOptions(values, io)
     const { file, count = 1, timestamp, integrations } = values
     const changes = { type, timestamp, integrations }
-    const again = `${commandLine(argv, io)}\nThis sends calls without a messageId again`
+    const again = `${commandLine(argv, io)}\nCalls that have no messageId are sent again`
     if (file !== undefined) {
       refuseFieldsWithFile(pairs, values)
       return transfer({ io, options, rows: fileRows(file, changes, io), again })

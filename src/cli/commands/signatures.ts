@@ -94,7 +94,7 @@ Exit codes: 0 valid; 2 usage; 6 invalid; 7 a file cannot be read.`,
 
 function diagnosisText(diagnosis: Diagnosis | null, style: Style): string {
   if (diagnosis === null) {
-    return 'No known mistake explains it. Compare the secret and the bytes on both sides.\n'
+    return 'No known mistake explains the mismatch. Compare the secret and the bytes on both sides.\n'
   }
   return `${style.strong(diagnosis.message)}\nFix: ${diagnosis.fix}\n`
 }

@@ -9,6 +9,7 @@ const counts = {
 test('a dry run reports its progress until it reads the list', () => {
   const progress = { elapsedMs: 2_000, compared: 200_000 }
   expect(progressParts(counts, progress)).toEqual(['comparing with 200,000 members'])
+  expect(progressParts(counts, { ...progress, compared: 1 })).toEqual(['comparing with 1 member'])
   expect(progressParts({ ...counts, read: 3_000, entered: 2 }, progress)).toEqual([
     '3,000 rows',
     '2 entered',

@@ -92,7 +92,9 @@ describe('--store', () => {
     await endpoint.received(3)
     interrupted.stop('SIGTERM')
     const { stderr } = await interrupted.ended
-    expect(stderr).toMatch(/\nNext: evroute send .*\nThis sends calls without a messageId again\n$/)
+    expect(stderr).toMatch(
+      /\nNext: evroute send .*\nCalls that have no messageId are sent again\n$/,
+    )
   })
 
   test('delivers stored webhooks of its own destination only', async () => {

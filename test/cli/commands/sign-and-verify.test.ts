@@ -142,7 +142,7 @@ describe('verify', () => {
 
   test('says that no known mistake explains a wrong signature, and nothing about a missing or malformed one', async () => {
     expect((await verify(['--signature', 'f'.repeat(40)])).stderr).toBe(
-      'No known mistake explains it. Compare the secret and the bytes on both sides.\n',
+      'No known mistake explains the mismatch. Compare the secret and the bytes on both sides.\n',
     )
     expect((await verify(['--signature', ''])).stderr).toBe('')
     // The form alone explains why it is invalid.
