@@ -84,7 +84,7 @@ function exchange(
     const deadline = systemClock.schedule(timeoutMs, () => {
       request.destroy(new DeadlineError(`No answer within ${timeoutMs} ms`))
     })
-    const giveUp = () => request.destroy(new Error('no one is waiting for it any more'))
+    const giveUp = () => request.destroy(new Error('the client aborted the request'))
     signal.addEventListener('abort', giveUp)
     if (signal.aborted) giveUp()
     else request.end(body)

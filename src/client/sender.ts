@@ -154,7 +154,8 @@ export class Sender {
     for (const rejection of rejected) {
       const position = positionOf(rejection, calls)
       const { code } = rejection
-      if (position === undefined) runtime.log.warn('a rejected call is not in its batch', { code })
+      if (position === undefined)
+        runtime.log.warn('the endpoint rejected a call that is not in the batch', { code })
       else rejections.set(position, rejection)
     }
     calls.forEach((call, index) => {

@@ -49,7 +49,7 @@ export function checkCases(parts: CaseParts): readonly CheckCase[] {
     const id = `${isForged ? 'forged' : 'type'}-${type}`
     const body = textOf(type, id)
     const signature = signBody(body, isForged ? wrongSecret : parts.secret)
-    const about = `of type ${type}${isForged ? ', forged' : ''}`
+    const about = `of type ${type}${isForged ? ' with a forged signature' : ''}`
     return { id, about, expected: isForged ? 'refused' : 'taken', type, body, signature }
   }
   const cases = [
@@ -60,7 +60,7 @@ export function checkCases(parts: CaseParts): readonly CheckCase[] {
     {
       ...typeCase(main, true),
       id: 'cut-off',
-      about: 'forged, after one that was cut off',
+      about: 'with a forged signature, after a webhook that was cut off',
       isCutOffFirst: true,
     },
   ]

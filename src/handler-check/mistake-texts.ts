@@ -29,8 +29,8 @@ const connectionFixes: readonly (readonly [errors: RegExp, fix: string])[] = [
   ],
   [
     /CERT|HOSTNAME_MISMATCH/,
-    'Check it over http, or set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority. ' +
-      'The certificate must be valid for the host in the URL.',
+    'Check the handler over http, or set NODE_EXTRA_CA_CERTS to a file with its CA certificate. ' +
+      "The handler's certificate must be valid for the host in the URL.",
   ],
 ]
 
@@ -188,7 +188,7 @@ export const bodyTexts = {
   charset: [
     'charset',
     'It decodes the body in a different charset before it verifies the signature.',
-    `Do not decode the body before that, or decode it only as UTF-8. ${rawFix}`,
+    `Do not decode the body before you verify it, or decode it only as UTF-8. ${rawFix}`,
   ],
 } satisfies Record<string, MistakeText>
 
@@ -229,7 +229,7 @@ export const lossExplanations: readonly Explanation[] = [
     ({ id, reaction }) => reaction === 'refused' && id.startsWith('type-'),
     'types_refused',
     'It refuses valid webhooks of some types.',
-    'Answer 200 to types that you do not use, or pass --type for those that you do.',
+    'Answer 200 to types that you do not use, or pass --type for each type that you use.',
   ],
   [
     ({ id, reaction }) => reaction === 'refused' && id === 'repeated',

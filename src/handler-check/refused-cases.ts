@@ -111,7 +111,7 @@ const forms: readonly RefusedCase[] = [
 const mistakes: readonly RefusedCase[] = [
   {
     id: 'other-header',
-    about: `with its signature in ${otherHeaders[0]} and others instead`,
+    about: `with its signature only in other headers, such as ${otherHeaders[0]}`,
     sign: () => undefined,
     otherHeaders,
   },

@@ -92,7 +92,7 @@ function refuseSuffix(scanner: Scanner): never {
   return scanner.fail(
     { offset: scanner.at, length: scanner.rest.length },
     'only an expectation can have a count or a time',
-    'Remove it. To search for the word, put it in quotes.',
+    'Remove the count or time. To search for the word, put it in quotes.',
   )
 }
 

@@ -65,7 +65,11 @@ export async function openCaptureViewer({
 function refuseWebhook(response: ServerResponse): Promise<void> {
   sendAnswer(
     response,
-    errorAnswer(405, 'method_not_allowed', 'A capture is open here: it receives no webhooks'),
+    errorAnswer(
+      405,
+      'method_not_allowed',
+      'This server shows a capture and receives no webhooks: run evroute listen',
+    ),
   )
   return Promise.resolve()
 }

@@ -239,7 +239,7 @@ function notKept({ text }: Expectation, dropped: number): EvrouteError {
   return new EvrouteError({
     code: 'expectation_unmet',
     message: `Cannot count ${text}: the first ${dropped === 1 ? 'request is' : `${dropped} requests are`} no longer kept`,
-    hint: 'Count only events after a later event, start waiting earlier, or keep more events.',
+    hint: 'Pass `after` to count only later events, start waiting earlier, or raise `eventsMax`.',
   })
 }
 
@@ -258,7 +258,7 @@ function expectationFrom(
   if (count === undefined) return parseExpectation(expected)
   throw new SettingError(
     'count',
-    'Cannot use "count" with an expectation that is a text',
+    'Cannot use "count" if the expectation is text',
     'Write the count after the match: x3, x1..5 or never.',
   )
 }

@@ -233,7 +233,11 @@ export function checkForwarding({
   const headers = Object.entries(forwardHeaders)
   for (const [name] of headers) {
     if (!/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
-    throw new SettingError('forwardHeaders', `Cannot set ${name}: it describes the connection`)
+    throw new SettingError(
+      'forwardHeaders',
+      `Cannot set ${name}: evroute controls this header`,
+      'Leave it out.',
+    )
   }
   const filter = forwardFilter === undefined ? undefined : parseMatch(forwardFilter)
   return Object.freeze({ targets, timeoutMs, allowUnverified, headers, insecure, filter })

@@ -191,7 +191,7 @@ export class Receiver implements AsyncDisposable {
     throw new EvrouteError({
       code: 'expectation_unmet',
       message: `Cannot wait any longer: ${this.counts.wellFormed} of ${wellFormed} webhooks arrived`,
-      hint: 'Check the events for malformed webhooks, and the sender for webhooks that it did not send.',
+      hint: 'Check the events for malformed webhooks, and check that the sender sent all webhooks.',
     })
   }
 

@@ -125,7 +125,7 @@ function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number 
     throw new SettingError(
       'fault',
       'Cannot combine a plan with a fault for every webhook',
-      'Put the fault into the plan, as in reset,200, or set the share of the webhooks that get it.',
+      'Put the fault into the plan, as in reset,200. Or set the share of webhooks that get the fault.',
     )
   }
   const share = failShare ?? (fault === undefined ? 0 : 1)

@@ -131,7 +131,9 @@ const refusals = {
 /** @param hasLink - whether the receiver has printed a link that opens a session */
 function refusal(why: keyof typeof refusals, hasLink = false): HttpAnswer {
   const [code, message] = refusals[why]
-  const other = hasLink ? '. Any other browser must open the link that evroute printed' : ''
+  const other = hasLink
+    ? '. To use the page from elsewhere, open the link that evroute printed'
+    : ''
   return errorAnswer(403, code, `${message}${other}`)
 }
 

@@ -120,7 +120,7 @@ describe('createHttpTransport', () => {
     const transport = transportTo(url)
     expect(await send(transport, controller.signal)).toMatchObject({ kind: 'accepted' })
     const [first, second] = [1, 2].map(() => send(transport, controller.signal))
-    const reason = expect.stringContaining('no one is waiting for it any more') as unknown
+    const reason = expect.stringContaining('the client aborted the request') as unknown
     expect(await first).toEqual({ kind: 'retry', reason })
     expect(await second).toEqual({ kind: 'retry', reason })
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])

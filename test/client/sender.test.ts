@@ -69,7 +69,9 @@ describe('Sender', () => {
     expect(failed).toEqual([
       { messageId: 'b', code: 'no_event', message: 'track needs an event', attempts: 1 },
     ])
-    expect(lines).toContain('warn a rejected call is not in its batch code=no_such_call\n')
+    expect(lines).toContain(
+      'warn the endpoint rejected a call that is not in the batch code=no_such_call\n',
+    )
   })
 
   test.each([undefined, NaN, -1, 3, 0.5])(

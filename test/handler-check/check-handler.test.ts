@@ -118,7 +118,7 @@ describe('a handler is unreachable, and the fix fits the reason, if', () => {
       {
         code: 'unreachable',
         message: 'It cannot be reached: self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT).',
-        fix: /^Check it over http, or set NODE_EXTRA_CA_CERTS /,
+        fix: /^Check the handler over http, or set NODE_EXTRA_CA_CERTS /,
       },
     ])
   })

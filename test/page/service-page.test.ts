@@ -164,7 +164,10 @@ describe('destinations', () => {
     await expect.poll(() => endpoint.requests.length).toBe(3)
     expect(endpoint.bodies[2]).toMatchObject({ type: 'track', userId: 'u_sample' })
     await goTo(page, 'Destinations')
-    await confirm('Disable', /No delivery is waiting\. Later events are never sent to it\./)
+    await confirm(
+      'Disable',
+      /No delivery is waiting\. Events that arrive while it is disabled are never sent to it\./,
+    )
     await crm.getByText('– disabled').waitFor()
     expect(await crm.getByRole('button', { name: 'Send test event' }).isDisabled()).toBe(true)
     await track('m_off')

@@ -55,7 +55,7 @@ test('once its session has ended, a browser is told to open the link again', asy
   await clock.advance(12 * 60 * 60 * 1_000)
   const answer = await request(`${page}plan`, { headers: { ...elsewhere, cookie } })
   expect(answer.statusCode).toBe(403)
-  expect(await answer.body.text()).toContain('must open the link that evroute printed')
+  expect(await answer.body.text()).toContain('open the link that evroute printed')
 })
 
 test('a browser at the root is redirected to the page, and is not recorded as a request', async () => {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { OverviewRecord } from '../../admin-api/index.ts'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
-import { countText, durationText } from '../text.ts'
+import { counted, countText, durationText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
 import { read } from './api.ts'
 import { LedgerVerdict } from './ledger.tsx'
@@ -93,7 +93,7 @@ function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Eleme
         ) : (
           <>
             <strong>{durationText(latency.p50)}</strong>
-            {`p50; p99 ${durationText(latency.p99)}, of the latest ${countText(latency.deliveries)}`}
+            {`p50; p99 ${durationText(latency.p99)}, of the latest ${counted(latency.deliveries, 'delivery', 'deliveries')}`}
           </>
         )}
       </Pair>

@@ -83,10 +83,10 @@ class ServiceSession {
     await this.#withDestination(id, ({ enabled, pending }) => {
       const [verb, done] = enabled ? ['Disable', 'Disabled'] : ['Enable', 'Enabled']
       const follows = enabled
-        ? `${waitingText(pending, 'will wait until you enable it')} Later events are never sent to it.`
+        ? `${waitingText(pending, 'will wait until you enable it')} Events that arrive while it is disabled are never sent to it.`
         : `${waitingText(pending, 'will be sent')} Later events are sent to it.`
       const lasts =
-        'Only this process is changed, until the configuration changes or the service restarts.'
+        'The change affects only this process, and ends when the configuration changes or the service restarts.'
       return {
         title: `${verb} ${id}?`,
         consequence: `${follows} ${lasts}`,

@@ -128,7 +128,7 @@ function NextAttempt({ dueAt }: { readonly dueAt: string | null }): JSX.Element 
   const isDue = Date.parse(dueAt) < Date.now()
   return (
     <>
-      {isDue ? 'Waiting for its turn or its endpoint. Due since' : 'Next attempt'}{' '}
+      {isDue ? 'Waiting for other deliveries or for the endpoint. Due since' : 'Next attempt'}{' '}
       <Moment at={dueAt} />
     </>
   )

@@ -160,7 +160,7 @@ export const bodyRecipes: readonly BodyRecipe[] = [
   ),
   {
     code: 'url_signed',
-    finding: 'The URL was signed, without the body or before it',
+    finding: 'The URL was signed, either alone or followed by the body',
     fix: 'Sign only the body.',
     bodies: ({ body, headers, path }) => {
       if (path === undefined) return []

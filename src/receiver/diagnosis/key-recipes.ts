@@ -30,7 +30,7 @@ const fixes = {
     'Use the secret without surrounding white space and line breaks, in the sender and in the receiver.',
   secret_quotes: 'Use the secret without the quotes around it, in the sender and in the receiver.',
   secret_missing:
-    'Set the variable that contains the secret of the sender. The sender must not start without it.',
+    'Set the variable for the secret in the sender. The sender must not start without a secret.',
   secret_decoded: 'Use the text of the secret, encoded as UTF-8, as the key.',
   other_secret: 'Use the same secret on both sides.',
 } as const

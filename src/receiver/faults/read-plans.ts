@@ -33,7 +33,10 @@ function planOf(input: PlanInput): AnswerPlan {
 function checkPlan(plan: AnswerPlan, endpointCount: number): AnswerPlan {
   const { type, endpoint, steps } = plan
   if (type !== undefined && !isEventType(type)) {
-    throw new SettingError('respond', `Cannot plan answers for the type ${shortText(String(type))}`)
+    throw new SettingError(
+      'respond',
+      `Cannot plan answers for type ${shortText(String(type))}: it must be one of ${eventTypes.join(', ')}`,
+    )
   }
   if (endpoint !== undefined && !isWholeNumber(endpoint, endpointCount)) {
     throw new SettingError(

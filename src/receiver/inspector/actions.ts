@@ -101,7 +101,11 @@ async function sendTo(
   const all = await urls()
   const url = outgoing.url ?? all[endpoint - 1] ?? all[0]
   if (url === undefined) {
-    throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
+    throw new SettingError(
+      'seq',
+      'Cannot resend a request: evroute view was started without --to',
+      'Start it again with --to <url>.',
+    )
   }
   // Use real time, like other requests to endpoints.
   const signal = AbortSignal.any([timeoutSignal(limits.endpointDeadlineMs), waits.over])

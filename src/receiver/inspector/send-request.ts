@@ -154,7 +154,7 @@ function readHeaders(value: unknown): Readonly<Record<string, string>> {
 function unreadableEdit(): SettingError {
   return new SettingError(
     'edit',
-    'Cannot use "edit": it must have only "path" or "url", "headers" and "body"',
-    'The path must begin with a slash, and the url with http:// or https://. The headers must be an object of strings, and the body a string.',
+    'Cannot use "edit": it has an unknown field or a wrong value',
+    'Give "path" or "url", and also "headers" and "body" if needed. The path must begin with a slash, and the url with http:// or https://. The headers must be an object of strings, and the body a string.',
   )
 }

@@ -73,7 +73,10 @@ describe('view', () => {
     expect(await without.act('resend', { seq: 1 })).toMatchObject({
       status: 400,
       body: {
-        error: { message: 'Cannot resend a request of a capture', hint: 'Pass --to <url>.' },
+        error: {
+          message: 'Cannot resend a request: evroute view was started without --to',
+          hint: 'Start it again with --to <url>.',
+        },
       },
     })
     expect(await without.act('next-answer', { answer: 503 })).toMatchObject({ status: 400 })
