@@ -124,7 +124,7 @@ describe('a signal', () => {
       const { code, stderr } = await command.ended
       expect(code).toBe(130)
       expect(stderr).toMatch(
-        /\nInterrupted: [\d,]+ of [\d,]+ deliveries pending\. They are lost, .*\n$/,
+        /\nInterrupted: [\d,]+ of [\d,]+ deliveries pending\. The pending deliveries and .*\n$/,
       )
       expect(stderr).toMatch(/^[\d,]+ read = .* 0 delivered \+ [\d,]+ pending/m)
     },

@@ -47,8 +47,8 @@ export async function discardDeliveries(
 }
 
 const afterwards =
-  'They have failed with the reason "discarded", and can be retried. Webhooks that are being sent right now ' +
-  'may still arrive.'
+  'Discarded deliveries have failed with the reason "discarded", and can be retried. A webhook that is being ' +
+  'sent right now may still arrive.'
 
 function note(notes: readonly string[], { io, color }: ReadersRun): void {
   const style = styleOf(io, 'stderr', color)
@@ -79,11 +79,11 @@ async function countPending(filter: DeliveryFilter, run: ReadersRun): Promise<nu
 
 const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
   store:
-    'If a process is delivering from the store, it sends them at once. Otherwise the next `send` or ' +
-    '`replay` with this --store and the same --to sends them.',
+    'A process that is delivering from the store sends due deliveries at once. If there is none, start ' +
+    '`serve`, or run `send` or `replay` with this --store and the same --to.',
   service:
-    'The service sends them now, unless their endpoints are down or rate-limited, or their destination is ' +
-    'disabled or no longer configured.',
+    'The service sends due deliveries now, unless the endpoints are down or rate-limited, or the destination ' +
+    'is disabled or no longer configured.',
 }
 
 async function nextText({ destinationId }: DeliveryFilter, run: ReadersRun): Promise<string> {
@@ -93,7 +93,7 @@ async function nextText({ destinationId }: DeliveryFilter, run: ReadersRun): Pro
   if (destination?.enabled === true) return nextTexts[run.from]
   const [state, remedy] =
     destination === undefined ? ['no longer configured', 'add it again'] : ['disabled', 'enable it']
-  return `They are not sent: the destination ${plainText(destinationId)} is ${state}. To send them, ${remedy}.`
+  return `The destination ${plainText(destinationId)} is ${state}. To send its deliveries, ${remedy}.`
 }
 
 async function reasonsOf(

@@ -207,7 +207,7 @@ function requestText(request: RequestFields, { nowMs, style, columns }: TableVie
 }
 
 function bodyText({ body }: StoryRecord, style: Style): string {
-  if (body === '') return style.bad('  its text is missing from the store')
+  if (body === '') return style.bad('  the body of this webhook is missing from the store')
   const parsed = parseJson(body)
   const payload = { body: isJsonObject(parsed) ? parsed : null, rawBody: Buffer.from(body) }
   return payloadText(payload, style).replace(/^/gm, '  ')
@@ -229,7 +229,7 @@ export async function filterOfId(
   }
   throw usageError(
     `Cannot find "${plainText(text)}" in the ${from}: no delivery has this id or messageId`,
-    'Run `evroute deliveries list` for the ids. Delivered ones are purged after a while.',
+    'To see the ids, run `evroute deliveries list`. Deliveries are purged a while after they end.',
   )
 }
 

@@ -42,7 +42,7 @@ export function waitsAt(
     if (momentOf(dueAt) > nowMs) return undefined
     if (destination === undefined) {
       const note =
-        'It is being sent, or it is parked because no endpoint of its destination answers, or no process delivers to its destination.'
+        'It is being sent, or no endpoint of its destination answers, or no process delivers to its destination.'
       return { fields: {}, note }
     }
     return waitFor(destination, delivery, nowMs)
@@ -52,12 +52,12 @@ export function waitsAt(
 function heldAt(destinationIs: 'disabled' | 'removed'): Wait {
   const [held, remedy] =
     destinationIs === 'removed'
-      ? ['destination is no longer configured', 'add it again']
-      : ['destination is disabled', 'enable it']
+      ? ['destination is no longer configured', 'add the destination again']
+      : ['destination is disabled', 'enable the destination']
   return {
     fields: { destinationIs },
     held,
-    note: `Its ${held}: ${remedy}, or discard its deliveries.`,
+    note: `Its ${held}: ${remedy}, or discard the delivery.`,
   }
 }
 

@@ -306,6 +306,6 @@ async function saveAuthority(authority: string): Promise<AuthorityFile> {
     return { path, [Symbol.dispose]: remove }
   } catch (error) {
     const hint = 'Set TMPDIR to a writable folder.'
-    throw cannotWrite('Cannot save the certificate of the authority', hint, error)
+    throw cannotWrite('Cannot save the certificate of the test authority', hint, error)
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
 import type { CommandOutput } from '../output/style.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
@@ -54,9 +54,14 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
   }
   const rows = Object.entries(plan.figures.kinds).map(([what, source]) => ({ what, source }))
   await writeData(io, textTable(rows, fileColumns, run))
-  const all = formatCount(rows.reduce((sum, { source }) => sum + source, 0))
-  const are = plan.isMoved ? 'have already moved' : 'would move'
-  note(run, `${all} rows ${are} from ${plainText(stores.from)} to ${plan.place}`)
+  const all = countOf(
+    rows.reduce((sum, { source }) => sum + source, 0),
+    'row',
+  )
+  note(
+    run,
+    `${all} ${plan.isMoved ? 'already moved' : 'would move'} from ${plainText(stores.from)} to ${plan.place}`,
+  )
   return exitCodes.ok
 }
 
@@ -87,7 +92,10 @@ async function report(
       return exitCodes.interrupted
     case 'different':
       for (const column of outcome.columns) note(run, `Different: ${column}`)
-      note(run, `The rows in ${to} would differ from ${from}, so neither was changed`)
+      note(
+        run,
+        `The move was undone: ${to} stored other values than ${from} has. Please report this, with the lines above`,
+      )
       return exitCodes.internal
   }
 }

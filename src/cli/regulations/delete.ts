@@ -75,7 +75,7 @@ async function finish(ids: readonly string[], run: OperationsRun): Promise<ExitC
     const show = `\`evroute regulations show ${plainText(ids[0] ?? '')}\``
     if (!json) {
       report.note(
-        `The service is erasing and notifying. To see its progress, run ${show} with the same flags.`,
+        `The service does the rest. To see its progress, run ${show} with the same flags.`,
       )
     }
     return code

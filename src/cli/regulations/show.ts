@@ -77,7 +77,7 @@ export async function releaseArchive(name: string, values: StoreValues, io: Io):
     if (isReleased !== true) {
       throw usageError(
         `No regulation is waiting for an archive "${plainText(name)}"`,
-        'Pass the name that `evroute regulations show <id>` prints. Only a store in PostgreSQL waits for archives.',
+        'Pass the name that `evroute regulations show <id>` prints. Regulations wait for archives only if the store is in PostgreSQL.',
       )
     }
   } finally {

@@ -152,8 +152,8 @@ function pendingCases(pending: number, { allowPending }: RunOptions): readonly R
   if (pending === 0 || allowPending) return []
   const message = `expected none, got ${formatCount(pending)}`
   const detail =
-    'They are being sent, or are waiting for a retry. Pass --clock virtual so that retries\n' +
-    'take no time, wait longer with --timeout, or accept them with --allow-pending.'
+    'A pending delivery is being sent, or is waiting for a retry. Pass --clock virtual so that retries\n' +
+    'take no time, wait longer with --timeout, or accept pending deliveries with --allow-pending.'
   return [{ name: 'no delivery is pending', failure: { type: 'pending', message, detail } }]
 }
 

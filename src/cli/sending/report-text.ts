@@ -103,11 +103,11 @@ const reasons: Readonly<Record<PlanReason, string>> = {
   enabled_by_default: 'would be sent: all destinations are enabled by default',
   enabled_by_name: 'would be sent: "integrations" enables Webhooks by name',
   not_connected: 'would not be sent: the destination is not connected to this source',
-  destination_disabled: 'would not be sent: the destination is off',
+  destination_disabled: 'would not be sent: the destination is disabled',
   disabled_by_name: 'would not be sent: "integrations" disables Webhooks by name',
   disabled_by_all: 'would not be sent: "integrations" disables All, and does not enable Webhooks',
   historical_not_accepted:
-    'would not be sent: it is more than a day old, and the destination takes no history',
+    'would not be sent: the call is more than a day old, and acceptsHistorical is false',
   filter_not_matched: 'would not be sent: the filter does not match',
   duplicate: 'would not be sent: a call with this messageId came before',
 }

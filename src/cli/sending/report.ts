@@ -166,7 +166,9 @@ export class Report implements Observer {
     if (this.#options.json) return
     const calls = countOf(callCount, 'call')
     const next = `next try in ${formatDuration(Math.round(delayMs))}`
-    this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
+    this.#problem(
+      `attempt ${attempt} for a batch of ${calls} failed: ${plainText(reason)}; ${next}`,
+    )
   }
 
   get rejectedRows(): number {
@@ -302,10 +304,11 @@ export class Report implements Observer {
   #adviseOn(status: number, url: string): void {
     if (status === 401 || status === 403) {
       const check = `evroute check ${endpointName(url)} --secret <secret>`
-      this.#advise('check', `To see which signatures it accepts: \`${check}\``)
+      this.#advise('check', `To see which signatures the endpoint accepts: \`${check}\``)
     }
     if (status >= 300 && status < 400) {
-      const fix = 'Use the URL that it redirects to; it often has https or a final slash'
+      const fix =
+        'Use the URL that the endpoint redirects to, often the same with https or a final slash'
       this.#advise('redirect', `Redirects are not followed. ${fix}`)
     }
   }

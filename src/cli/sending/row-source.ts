@@ -89,8 +89,8 @@ function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row
   if (type !== undefined) {
     value['type'] ??= type
     if (value['type'] !== type) {
-      const found = typeof value['type'] === 'string' ? value['type'].slice(0, 40) : 'no text'
-      const message = `The row's type is ${found}, not ${type} as requested`
+      const found = typeof value['type'] === 'string' ? value['type'].slice(0, 40) : 'not a string'
+      const message = `The row's type is ${found}, but the command sends only ${type}`
       return { kind: 'bad', line: row.line, code: 'wrong_type', message }
     }
   }

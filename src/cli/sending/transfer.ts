@@ -301,7 +301,7 @@ function whatIsLost(
   if (!canStore || single !== undefined || outlet.storeName !== undefined) return ''
   const lost =
     pending > 0
-      ? 'They are lost, as are the rows that were not read'
+      ? 'The pending deliveries and the rows that were not read are lost'
       : 'The rows that were not read are lost'
   return `. ${lost}. Pass --store sqlite:<file> to be able to resume`
 }

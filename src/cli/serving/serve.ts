@@ -161,7 +161,7 @@ function forPerson({ path, graceMs, logLevel }: ServeValues, write: (line: strin
         `  tracking API  ${url}/v1/batch`,
         ...(admin === null ? [] : [`  admin API     ${admin}`]),
         ...(link === null ? [] : [`  page          ${link}`, '                (opens once)']),
-        `Ctrl-C ends it: requests in flight get ${grace}, and everything else stays in the store`,
+        `Ctrl-C ends the service: requests in flight get ${grace}`,
       ]
       write(`${lines.join('\n')}\n`)
     },

@@ -46,7 +46,7 @@ interface Opened {
 }
 
 const retryNote =
-  'It will be retried until its retry window ends. Ctrl-C leaves what is pending in the store'
+  'A failed webhook is retried until its retry window ends. Ctrl-C leaves pending deliveries in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /** A store that this process can open, and the configuration for the work on it. */
@@ -185,7 +185,7 @@ export async function finishWork(
   const { offline, io, report, json, elapsedMs } = run
   if (offline === undefined) {
     report.close()
-    if (!json && !io.stop.aborted) report.note('The service delivers.')
+    if (!json && !io.stop.aborted) report.note('The service delivers the changes.')
     return exitCodes.ok
   }
   const codes = [...(await deliver(offline, run)), await tellMore()]

@@ -113,7 +113,7 @@ async function lastLine(
     }
     await drained?.()
   }
-  throw api.brokenOff('it ended its answer early')
+  throw api.brokenOff('its answer ended early')
 }
 
 function pathOf(key: string): string {
@@ -209,7 +209,7 @@ export async function askConfiguredService(
   if (admin.port === 0)
     throw refuse('and the admin API of the configuration uses a random free port')
   if (admin.tls !== undefined)
-    throw refuse('and its admin API uses https: the configuration does not contain its host name')
+    throw refuse('and the admin API of the configuration uses https with an unknown host name')
   // A service on all addresses also listens on loopback.
   const host = ['0.0.0.0', '::'].includes(admin.host) ? '127.0.0.1' : admin.host
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${admin.port}/`

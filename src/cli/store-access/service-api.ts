@@ -116,7 +116,7 @@ export class ServiceApi {
   brokenOff(why: string): EvrouteError {
     const hint =
       'The changes so far are kept. See the log of the service, and run the command again.'
-    return unusable(`The service at ${this.#url} stopped early: ${plainText(why)}`, hint)
+    return unusable(`The service at ${this.#url} did not finish: ${plainText(why)}`, hint)
   }
 
   async #ask(path: string, body?: object): Promise<JsonReply> {

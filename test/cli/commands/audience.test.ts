@@ -113,7 +113,7 @@ describe('audience sync', () => {
     expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n' })
     expect(existsSync(join(project.folder, 'evroute.db'))).toBe(false)
     const command = project.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
-    await command.stderr.matching(/It will be retried/)
+    await command.stderr.matching(/A failed webhook is retried/)
     const before = endpoint.requests.length
     // A command that only reads may run while another process delivers.
     expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n- u_1\n' })
@@ -158,7 +158,7 @@ describe('audience sync', () => {
     const endpoint = await TestEndpoint.start(503)
     const project = await newProject(endpoint.url)
     const command = project.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
-    await command.stderr.matching(/It will be retried until its retry window ends/)
+    await command.stderr.matching(/is retried until its retry window ends/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
     expect(code).toBe(130)

@@ -172,7 +172,7 @@ describe('delete', () => {
     const project = await newProject((await TestEndpoint.start(503)).url)
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY']
     const command = project.start(argv)
-    await command.stderr.matching(/It will be retried/)
+    await command.stderr.matching(/A failed webhook is retried/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
     expect(code).toBe(130)

@@ -173,8 +173,8 @@ describe('deliveries --api', () => {
       code: 0,
       stdout: '1 delivery is due again\n',
       stderr:
-        'The service sends them now, unless their endpoints are down or rate-limited, or their destination is ' +
-        'disabled or no longer configured.\n',
+        'The service sends due deliveries now, unless the endpoints are down or rate-limited, or the destination ' +
+        'is disabled or no longer configured.\n',
     })
     expect(await store.list({ filter: { states: ['pending'] }, limit: 9 })).toMatchObject([
       { id: 4, lane: 'retry' },
@@ -189,14 +189,14 @@ describe('deliveries --api', () => {
   })
 
   test.each([
-    [[{ ...enabledDestination, enabled: false }], 'disabled. To send them, enable it.'],
-    [[], 'no longer configured. To send them, add it again.'],
+    [[{ ...enabledDestination, enabled: false }], 'disabled. To send its deliveries, enable it.'],
+    [[], 'no longer configured. To send its deliveries, add it again.'],
   ])('says if nothing sends the retried deliveries, with %j', async (destinations, text) => {
     const options = { destinations: () => Promise.resolve(destinations) }
     const { url } = await startAdmin({ samples: [failed], options })
     expect(await overApi(url, ['deliveries', 'retry', '--destination', 'crm'])).toMatchObject({
       stdout: '1 delivery is due again\n',
-      stderr: `They are not sent: the destination crm is ${text}\n`,
+      stderr: `The destination crm is ${text}\n`,
     })
   })
 

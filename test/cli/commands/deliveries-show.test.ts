@@ -144,7 +144,7 @@ describe('deliveries show', () => {
     expect(waiting).toMatch(/^Skipped {6}https:\/\/example\.com\/…#[0-9a-f]{6}: until /m)
     const due = (await show(url, 'crm/2')).stdout
     expect(due).toMatch(/^State {8}waits for its 1st attempt, due for 1h \(since /m)
-    expect(due).toContain('It is being sent, or it is parked because no endpoint')
+    expect(due).toContain('It is being sent, or no endpoint of its destination answers')
     expect(due).toContain('Requests\n  none yet\n')
   })
 
@@ -160,7 +160,9 @@ describe('deliveries show', () => {
     const { url, path } = await storeWith({ body: 'no json' }, { body: 'gone' })
     await falsify({ url, path }, "DELETE FROM messages WHERE body = 'gone'")
     expect((await show(url, 'crm/1')).stdout).toContain('Body (7 bytes)\n  no json\n')
-    expect((await show(url, 'crm/2')).stdout).toContain('its text is missing from the store\n')
+    expect((await show(url, 'crm/2')).stdout).toContain(
+      'the body of this webhook is missing from the store\n',
+    )
   })
 
   test('shortens answers only on a terminal', async () => {

@@ -258,7 +258,7 @@ describe('deliveries discard', () => {
     expect(await idsOf(url, '--state', 'pending')).toHaveLength(2)
     const { code, stdout, stderr } = await discard(url, '--destination', 'crm')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '2 deliveries discarded\n' })
-    expect(stderr).toContain('They have failed with the reason "discarded", and can be retried.')
+    expect(stderr).toContain('Discarded deliveries have failed with the reason "discarded"')
     expect(await idsOf(url, '--state', 'pending')).toEqual([])
     expect((await run(['deliveries', 'show', 'crm/1', '--store', url])).stdout).toContain(
       'it was discarded by hand (discarded)',

@@ -161,7 +161,7 @@ describe('listen --tls', () => {
     try {
       const { code, stderr } = await run(['listen', '-p', '0', '--tls', 'valid'])
       expect(code).toBe(7)
-      expect(stderr).toContain('Cannot save the certificate of the authority')
+      expect(stderr).toContain('Cannot save the certificate of the test authority')
     } finally {
       if (TMPDIR === undefined) delete process.env['TMPDIR']
       else process.env['TMPDIR'] = TMPDIR

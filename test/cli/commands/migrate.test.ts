@@ -102,7 +102,7 @@ describe('migrate', () => {
     const { code, stderr } = await migrate(from, to)
     expect(code).toBe(1)
     expect(stderr).toContain('Different: deliveries: attempts\n')
-    expect(stderr).toContain('neither was changed')
+    expect(stderr).toContain('The move was undone')
     const finished = await migrate(from, to, '--json')
     expect(finished).toMatchObject({
       code: 1,

@@ -319,14 +319,14 @@ describe('--file', () => {
         kind: 'rejected',
         line: 3,
         code: 'wrong_type',
-        message: "The row's type is identify, not track as requested",
+        message: "The row's type is identify, but the command sends only track",
       },
       {
         v: 1,
         kind: 'rejected',
         line: 4,
         code: 'wrong_type',
-        message: "The row's type is delete, not track as requested",
+        message: "The row's type is delete, but the command sends only track",
       },
     ])
   })

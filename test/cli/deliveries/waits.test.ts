@@ -25,17 +25,17 @@ function destinationWith(
 const due = logged({ dueAtMs: nowMs - minute })
 const unknown = {
   fields: {},
-  note: 'It is being sent, or it is parked because no endpoint of its destination answers, or no process delivers to its destination.',
+  note: 'It is being sent, or no endpoint of its destination answers, or no process delivers to its destination.',
 }
 const removed = {
   fields: { destinationIs: 'removed' },
   held: 'destination is no longer configured',
-  note: 'Its destination is no longer configured: add it again, or discard its deliveries.',
+  note: 'Its destination is no longer configured: add the destination again, or discard the delivery.',
 }
 const disabled = {
   fields: { destinationIs: 'disabled' },
   held: 'destination is disabled',
-  note: 'Its destination is disabled: enable it, or discard its deliveries.',
+  note: 'Its destination is disabled: enable the destination, or discard the delivery.',
 }
 const inTurn = { fields: {}, note: 'It is being sent, or is waiting for its turn.' }
 

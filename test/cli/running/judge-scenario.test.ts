@@ -71,7 +71,7 @@ describe('the observations of a scenario', () => {
     ],
     ['the timeout is not in the log', { logged: [] }],
     [
-      'a webhook was sent to an endpoint after another one had accepted it',
+      'a webhook was sent again after an endpoint had accepted it',
       { requests: [request(timeout), request(), request({ attempt: 2 })] },
     ],
     [

@@ -5,10 +5,10 @@ import type { RoutingReason } from '../../../src/router/index.ts'
 
 test.each<[RoutingReason, string]>([
   ['not_connected', 'would not be sent: the destination is not connected to this source'],
-  ['destination_disabled', 'would not be sent: the destination is off'],
+  ['destination_disabled', 'would not be sent: the destination is disabled'],
   [
     'historical_not_accepted',
-    'would not be sent: it is more than a day old, and the destination takes no history',
+    'would not be sent: the call is more than a day old, and acceptsHistorical is false',
   ],
 ])('explains %s, which no destination of the command line leads to', (reason, words) => {
   const decision = { destinationId: 'crm', send: false, reason, hint: undefined }

@@ -100,7 +100,7 @@ describe('text', () => {
     const { url } = await TestEndpoint.start([401, 401])
     const { stderr } = await run(['send', 'track', '--count', '2', '--to', url])
     const check = `\`evroute check ${url} --secret <secret>\``
-    const advice = `  └ To see which signatures it accepts: ${check}\n`
+    const advice = `  └ To see which signatures the endpoint accepts: ${check}\n`
     expect(stderr.split(advice)).toHaveLength(2)
   })
 

@@ -145,9 +145,9 @@ describe('--endpoint', () => {
     const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
     const { code, stderr } = await run([...argv, '--write-key', 'wk_example'])
     expect(code).toBe(4)
-    expect(stderr.match(/^attempt \d for a batch of 1 call: .*; next try in .*s$/gm)).toHaveLength(
-      9,
-    )
+    expect(
+      stderr.match(/^attempt \d for a batch of 1 call failed: .*; next try in .*s$/gm),
+    ).toHaveLength(9)
     expect(stderr).toMatch(
       /^✖ track "Order Completed" → \S+ failed after 10 attempts: retries_exhausted \(Gave up after 10 attempts; .*\)$/m,
     )

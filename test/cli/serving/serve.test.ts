@@ -22,7 +22,7 @@ describe('serve', () => {
   test('prints its addresses on a terminal', async () => {
     const { path } = await configured()
     const command = start(['serve', '--config', path, '--grace', '2s'], { isTTY: true })
-    await command.stderr.matching(/Ctrl-C ends it: requests in flight get 2s/)
+    await command.stderr.matching(/Ctrl-C ends the service: requests in flight get 2s/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
@@ -49,7 +49,7 @@ describe('serve', () => {
     const { path } = await configured()
     const argv = ['serve', '--config', path, '--drain', '50ms']
     const person = start(argv, { isTTY: true })
-    await person.stderr.matching(/Ctrl-C ends it/)
+    await person.stderr.matching(/Ctrl-C ends the service/)
     person.stop()
     const { code, stderr } = await person.ended
     expect(code).toBe(0)

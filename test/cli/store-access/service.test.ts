@@ -35,7 +35,7 @@ describe('a running service', () => {
     expect(await sync('id\nu_1\nu_2\n')).toMatchObject({
       code: 0,
       stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
-      stderr: 'The service delivers.\n',
+      stderr: 'The service delivers the changes.\n',
     })
     expect(await sync('')).toMatchObject({
       code: 2,
@@ -98,7 +98,7 @@ describe('a running service', () => {
     expect(made.stdout).toMatch(/^reg_\w{27}: 1 user\n$/)
     const [id = ''] = made.stdout.split(':')
     expect(made.stderr).toBe(
-      `The service is erasing and notifying. To see its progress, run \`evroute regulations show ${id}\` with the same flags.\n`,
+      `The service does the rest. To see its progress, run \`evroute regulations show ${id}\` with the same flags.\n`,
     )
     await endpoint.received(1)
     const show = ['regulations', 'show', id, ...api]
@@ -120,7 +120,7 @@ describe('a running service', () => {
     const project = await newProject(endpoint.url, { admin: { port, token } })
     await serving(project)
     const synced = await project.run(shoppers, { stdin: 'id\nu_1\n' })
-    expect(synced).toMatchObject({ code: 0, stderr: 'The service delivers.\n' })
+    expect(synced).toMatchObject({ code: 0, stderr: 'The service delivers the changes.\n' })
     const listed = await project.run(['audience', 'list', '--json'])
     expect(listed.records).toMatchObject([{ key: 'first_time_shopper' }])
   })
@@ -202,8 +202,8 @@ describe('the answer of a service', () => {
 
   const errorLine = (code: string) => lines({ kind: 'error', code, message: 'why' })
   test.each([
-    { body: lines({ kind: 'progress', ...counts }), ends: 7, message: 'it ended its answer early' },
-    { body: errorLine('internal_error'), ends: 7, message: 'stopped early: why' },
+    { body: lines({ kind: 'progress', ...counts }), ends: 7, message: 'its answer ended early' },
+    { body: errorLine('internal_error'), ends: 7, message: 'did not finish: why' },
     { body: errorLine('invalid_request'), ends: 2, message: 'refuses: why' },
     {
       body: lines({ kind: 'hello' }),

@@ -16,7 +16,7 @@ import { systemClock } from '../../../runtime/index.ts'
 import type { ListenValues } from '../../commands/listen.ts'
 import type { Io } from '../../io.ts'
 import { programName } from '../../output/command-line.ts'
-import { countOf } from '../../output/numbers.ts'
+import { countOf, formatCount } from '../../output/numbers.ts'
 import { styleOf, type Style } from '../../output/style.ts'
 import { BottomLine } from '../../terminal/bottom-line.ts'
 import { keysOf } from '../../terminal/key.ts'
@@ -182,7 +182,7 @@ class ListenKeys {
   #showHeld(): void {
     if (this.#heldMissing > 0) {
       this.#print(
-        `The oldest ${countOf(this.#heldMissing, 'request')} from the pause were dropped.`,
+        `${countOf(this.#heldMissing, 'request is', 'requests are')} not shown: more than ${formatCount(heldMax)} arrived during the pause.`,
       )
     }
     for (const show of this.#held.splice(0)) show()

@@ -103,7 +103,9 @@ describe('keys of listen', () => {
     terminal.press('p')
     for (let seq = 1; seq <= 1_002; seq++) arrive({ ...ping, seq })
     terminal.press('p')
-    expect(stream.text).toContain('The oldest 2 requests from the pause were dropped.')
+    expect(stream.text).toContain(
+      '2 requests are not shown: more than 1,000 arrived during the pause.',
+    )
     expect([shown.length, shown[0], shown.at(-1)]).toEqual([1_000, 3, 1_002])
   })
 
