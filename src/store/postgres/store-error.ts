@@ -29,7 +29,7 @@ const lasting: readonly Hint[] = [
   [['3D000'], 'Create the database with CREATE DATABASE, or name a different one in the URL.'],
   [
     ['42501', '3F000'],
-    'Allow the user to create tables, and to use those of the store: GRANT CREATE, USAGE ON SCHEMA public TO the user, or give it its own schema.',
+    'Allow the user to create tables and to use the tables of the store: GRANT CREATE, USAGE ON SCHEMA public TO the user. Or give the user a schema of its own.',
   ],
   [
     ['42P01', '42703'],

@@ -89,13 +89,13 @@ export function expectTables(database: Database, path: string): void {
   if (isNew(database)) {
     throw unusable(
       `Cannot use the store ${path}: the file contains no store yet`,
-      'Deliver from it once, which creates the store, or name a different file.',
+      'Start `evroute serve` with it once, which creates the store, or name a different file.',
     )
   }
   if (storeFormat(database, path) === format) return
   throw unusable(
     `Cannot use the store ${path}: it was created by an older version of evroute`,
-    'To upgrade it, deliver from it once with this version.',
+    'To upgrade it, start `evroute serve` of this version with it once.',
   )
 }
 
@@ -114,7 +114,7 @@ function storeFormat(database: Database, path: string): number {
       ? ['it was created by a newer version of evroute', 'Use that version, or a different file.']
       : [
           'it was created by a version of evroute that is too old',
-          `Name a different file. Only format ${upgrades[0].from} and later can be upgraded.`,
+          `Name a different file. This one has format ${found}; evroute upgrades format ${upgrades[0].from} and later.`,
         ]
   throw unusable(`Cannot use the store ${path}: ${age}`, hint)
 }

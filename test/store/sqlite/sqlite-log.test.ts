@@ -210,7 +210,7 @@ describe('SqliteLog', () => {
 
     test('an empty file, and does not change it', async () => {
       await writeFile(path, '')
-      await expectRefused('Deliver from it once, which creates the store')
+      await expectRefused('Start `evroute serve` with it once, which creates the store')
       const opened = SqliteLog.open(path, options)
       await expect(opened).rejects.toThrow(`${path}: the file contains no store yet`)
       const after = await openDatabase(path)
@@ -226,7 +226,7 @@ describe('SqliteLog', () => {
     })
 
     test.each([
-      ['an older version', 8, 'deliver from it once'],
+      ['an older version', 8, 'start `evroute serve` of this version'],
       ['a version that is too old', 7, 'format 8 and later'],
       ['a newer version', 1_000, 'Use that version'],
     ])('a file of %s', async (_name, version, hint) => {

@@ -87,7 +87,7 @@ test('a file of a version that is too old is refused and not changed', async () 
   await expect(SqliteStore.open(path)).rejects.toMatchObject({
     code: 'store_unusable',
     message: `Cannot use the store ${path}: it was created by a version of evroute that is too old`,
-    hint: 'Name a different file. Only format 8 and later can be upgraded.',
+    hint: 'Name a different file. This one has format 7; evroute upgrades format 8 and later.',
   })
   expect(await rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: 7 }])
 })
