@@ -224,7 +224,9 @@ export class Dispatcher {
   /** Ends all work, because the store is unusable. Makes `idle()` reject. */
   fail(error: unknown): void {
     if (this.#failure === undefined) {
-      this.#runtime.log.warn('delivery has stopped', { error: messageOf(error) })
+      this.#runtime.log.warn('this process has stopped sending webhooks', {
+        error: messageOf(error),
+      })
       this.#options.failed?.(error)
     }
     this.#failure ??= { error }

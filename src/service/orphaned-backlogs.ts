@@ -27,7 +27,7 @@ export async function logOrphanedBacklogs(
     for (const { destinationId: destination, pending } of await orphanedBacklogs(request)) {
       if (among?.has(destination) === false) continue
       const message =
-        'deliveries wait for a destination that is not configured: add it again, or discard them'
+        'deliveries wait for a destination that is not configured: add the destination again, or discard its deliveries'
       log.warn(message, { destination, deliveries: pending })
     }
   } catch (error) {

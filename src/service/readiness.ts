@@ -68,7 +68,7 @@ export class Readiness {
   async reasons(): Promise<readonly string[]> {
     const { role, hindrance } = this.#options
     if (this.#isClosing) return ['The service is closing']
-    if (this.#hasFailed) return ['Delivery has failed: nothing is sent any more']
+    if (this.#hasFailed) return ['This process has stopped sending webhooks: restart it']
     const hinders = role === 'ingest' ? undefined : hindrance()
     // Disagreeing clocks also make the store refuse events, so report the clocks first.
     if (hinders === 'clocks') return [hindranceReasons.clocks]

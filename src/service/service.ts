@@ -186,7 +186,7 @@ export class Service implements AsyncDisposable {
     // Keep the guard if its settings stay the same, because a new one would close open connections.
     if (isAbout(changes, /^network\./)) this.#guard = guard
     for (const archive of abandonedArchives(this.#configuration.sources, configuration.sources)) {
-      const message = `deletions no longer reach the archive in ${archive.directory}`
+      const message = `the archive in ${archive.directory} is no longer configured: deletions of users no longer reach it`
       this.#runtime.log.warn(message, { source: archive.sourceId })
     }
     const removedIds = new Set(destinationIdsOf(this.#configuration))

@@ -113,7 +113,9 @@ test('once the store cannot be written, adds are rejected and the error is logge
   await quiet()
   await expect(dispatcher.add(eventsTo('crm', 1, 'other'))).rejects.toBe(error)
   expect(failures).toEqual([error])
-  expect(warnings).toEqual([{ message: 'delivery has stopped', error: 'disk full' }])
+  expect(warnings).toEqual([
+    { message: 'this process has stopped sending webhooks', error: 'disk full' },
+  ])
   expect(await store.ledger()).toMatchObject({ accepted: 1 })
 })
 

@@ -111,7 +111,7 @@ describe('a reloaded configuration', () => {
     await first.reconfigure(mail)
     const waiting = {
       message:
-        'deliveries wait for a destination that is not configured: add it again, or discard them',
+        'deliveries wait for a destination that is not configured: add the destination again, or discard its deliveries',
       destination: 'crm',
       deliveries: 2,
     }
@@ -265,7 +265,7 @@ describe('a reloaded configuration', () => {
     expect(warnings).toEqual([])
     await reconfigure(at('./a2', ''))
     const stoppedMessage = (name: string) =>
-      `deletions no longer reach the archive in ${folder}/${name}`
+      `the archive in ${folder}/${name} is no longer configured: deletions of users no longer reach it`
     expect(warnings).toEqual([
       { message: stoppedMessage('a'), source: 'website' },
       { message: stoppedMessage('b'), source: 'app' },

@@ -95,7 +95,10 @@ describe('a service', () => {
     await expect.poll(() => running.failures).toMatchObject([{ code: 'store_unusable' }])
     expect(await running.ready()).toEqual({
       status: 503,
-      body: { status: 'not_ready', reasons: ['Delivery has failed: nothing is sent any more'] },
+      body: {
+        status: 'not_ready',
+        reasons: ['This process has stopped sending webhooks: restart it'],
+      },
     })
     expect(await running.track('m_2')).toMatchObject(refusedAs(503, 'store_unavailable'))
   })

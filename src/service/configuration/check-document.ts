@@ -55,7 +55,7 @@ function placeIssues(
 
 function keyHint(key: string, known: readonly string[]): string {
   if (key === 'pendingDeliveries') {
-    return 'Set backlogMax instead. It limits the backlog of each destination, and calls are never refused because of it.'
+    return 'Set backlogMax instead. It limits the pending deliveries of each destination, and evroute accepts calls even when a backlog is full.'
   }
   const meant = nearestName(key, known)
   return meant === undefined

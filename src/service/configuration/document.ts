@@ -185,7 +185,9 @@ const destination = section({
     accepted: `a list of 1 to ${limits.endpointsMax} endpoints`,
     min: 1,
     max: limits.endpointsMax,
-  }).describe('Each event is sent to every endpoint; it is delivered once one of them accepts it.'),
+  }).describe(
+    'Each event is sent to every endpoint, and counts as delivered when one endpoint accepts it.',
+  ),
   sharedSecret: orNull(
     secret(
       (text) => text !== '',
@@ -320,7 +322,7 @@ export const documentSchema = section(
         'The store of deliveries: memory:, sqlite:<file> relative to this file, or postgres://user:password@host:5432/database; also env:NAME or @file. A change needs a restart.',
       ),
     tracing: orNull(z.boolean(accepts('true, false or null'))).describe(
-      'Passes the traceparent of a request on to its webhooks. null passes it on and records spans only if an OpenTelemetry SDK is loaded; true also passes it on without an SDK; false does neither. A change needs a restart.',
+      'If an OpenTelemetry SDK is loaded, null and true record spans and pass the traceparent of a request on to its webhooks. Without an SDK, only true passes it on. false turns both off. A change needs a restart.',
     ),
     senderThreads: orNull(wholeNumber(0, 16)).describe(
       'Number of threads that sign and send webhooks; with 0, the main thread does. null means 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',

@@ -30,7 +30,7 @@ export async function readConfiguration(
     return checkGiven(json.value, { ...sources, folder: dirname(resolve(path)) })
   }
   const { line, column, hint } = json
-  const message = `Cannot read it as JSON at line ${line}, column ${column}`
+  const message = `Cannot read the file as JSON at line ${line}, column ${column}`
   return { kind: 'invalid', problems: [{ path: '', message, hint }] }
 }
 
@@ -44,7 +44,7 @@ export async function checkConfiguration(
     const text = JSON.stringify(given) as string | undefined
     document = text === undefined ? undefined : JSON.parse(text)
   } catch (error) {
-    const message = `Cannot write it as JSON: ${messageOf(error)}`
+    const message = `Cannot write the configuration as JSON: ${messageOf(error)}`
     const hint = 'Pass the content of a configuration file as an object.'
     return { kind: 'invalid', problems: [{ path: '', message, hint }] }
   }

@@ -186,7 +186,7 @@ describe('the problems of a configuration', () => {
     [
       'a private address',
       documentWith({ destination: { endpoints: [{ url: 'http://10.0.0.5/' }] } }),
-      'destinations[0].endpoints[0].url: Cannot send to 10.0.0.5: it is a private address (10.0.0.0/8). To allow it, add it to network.allow',
+      'destinations[0].endpoints[0].url: Cannot send to 10.0.0.5: it is a private address (10.0.0.0/8). To allow this host, add it to network.allow',
     ],
     [
       'a reserved header',

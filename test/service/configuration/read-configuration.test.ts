@@ -199,7 +199,7 @@ describe('a configuration', () => {
       problems: [
         {
           path: '',
-          message: 'Cannot read it as JSON at line 3, column 3',
+          message: 'Cannot read the file as JSON at line 3, column 3',
           hint: 'A comma may be missing before this point.',
         },
       ],
