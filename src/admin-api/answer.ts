@@ -101,7 +101,7 @@ const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
   head_too_large: {
     status: 431,
     code: 'invalid_request',
-    message: 'The request head is too large',
+    message: 'The headers of the request are too large',
   },
   too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not arrive in time' },
 }

@@ -269,11 +269,11 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
       return record({ kind: 'replay', events, deliveries, unreadable })
     }
     case 'ended': {
-      const message = `The service is closing: the replay ended after ${outcome.events} events`
+      const message = `The service is closing, so the replay ended early; events replayed: ${outcome.events}`
       return refuse({ status: 503, code: 'service_closing', message })
     }
     case 'deletion': {
-      const message = `Users are being deleted from archives: the replay ended after ${outcome.events} events; try again when the regulation has finished with archives`
+      const message = `Users are being deleted from archives, so the replay ended early; events replayed: ${outcome.events}. Try again when the deletion has ended`
       return refuse({ status: 409, code: 'deletion_running', message })
     }
     case 'running': {

@@ -91,7 +91,7 @@ export const listReader: RequestReader<ListRequest & { readonly reveal: boolean 
   ({ id, destination }) =>
     id === undefined || destination === undefined
       ? undefined
-      : invalid('Cannot combine id and destination: an id has both'),
+      : invalid('Cannot combine id and destination: the id already names its destination'),
 )
 
 /** Reads a query whose only parameter is `reveal`. */

@@ -102,7 +102,8 @@ class Rewriting {
       await this.#write(temporary, before)
       await this.#keepDamaged(before)
       // Don't lose events that another process may have written.
-      if (!isSame(before, await stat(this.#path))) throw new Error('It changed during the erasure')
+      if (!isSame(before, await stat(this.#path)))
+        throw new Error('The file changed during the erasure, so nothing was erased from it')
       if (this.#isAnythingKept) await files.rename(temporary, this.#path)
     } catch (error) {
       await files.unlink(temporary).catch(() => undefined)

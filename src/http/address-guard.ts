@@ -106,7 +106,7 @@ export class AddressGuard {
 }
 
 function refusalText(host: string, reason: string): string {
-  return `Cannot send to ${host}: ${reason}. To allow it, add it to network.allow`
+  return `Cannot send to ${host}: ${reason}. To allow this host, add it to network.allow`
 }
 
 /** Returns a host in lower case, without the brackets of IPv6 and without final dots. */

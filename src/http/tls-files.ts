@@ -89,7 +89,7 @@ function certificateIn(text: string, path: string | undefined): X509Certificate 
 }
 
 function privateKeyIn(text: string, path: string | undefined): KeyObject {
-  const reason = 'it contains no private key in PEM format, or one with a passphrase'
+  const reason = 'it must contain a private key in PEM format, without a passphrase'
   return attempt(path, reason, () => createPrivateKey(text))
 }
 

@@ -123,7 +123,7 @@ async function checkName(
       return { kind: 'refused', setting, message: error.message }
     }
     const reason = systemCode(error) ?? messageOf(error)
-    const message = `Cannot resolve ${hostname}: ${reason}. Webhooks fail until it has an address`
+    const message = `Cannot resolve ${hostname}: ${reason}. Webhooks to this host fail until its name resolves`
     return { kind: 'unresolved', setting, message }
   }
 }

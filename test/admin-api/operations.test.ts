@@ -146,7 +146,7 @@ describe('POST /v1/replay', () => {
       {
         status: 503,
         code: 'service_closing',
-        message: 'The service is closing: the replay ended after 3 events',
+        message: 'The service is closing, so the replay ended early; events replayed: 3',
       },
     ],
     [

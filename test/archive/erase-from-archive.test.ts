@@ -297,7 +297,9 @@ describe('eraseFromArchive', () => {
       }
       const files = { ...systemFileChanges, open }
       const { problems } = await archive.erase(['u_1'], { files })
-      expect(problems).toEqual([`${path}: It changed during the erasure`])
+      expect(problems).toEqual([
+        `${path}: The file changed during the erasure, so nothing was erased from it`,
+      ])
       expect(await readFile(path)).toEqual(Buffer.concat([content, more]))
       expect(await readdir(archive.path('2026-01-02'))).toEqual(['a.gz'])
     })

@@ -27,7 +27,7 @@ function resolved(
   })
 }
 
-const meant = 'To allow it, add it to network.allow'
+const meant = 'To allow this host, add it to network.allow'
 const loopbackText = `it is a loopback address (127.0.0.0/8). ${meant}`
 
 describe('the guard refuses, without a lookup,', () => {

@@ -135,7 +135,11 @@ describe('unusable certificate files', () => {
   test.each<[string, Partial<Certificate>, RegExp]>([
     ['a folder', {}, /^Cannot use \S+: it is a folder$/],
     ['a text', { cert: 'no PEM' }, /cert: it contains no certificate in PEM format$/],
-    ['a certificate as key', { key: 'no PEM' }, /key: it contains no private key in PEM format, /],
+    [
+      'a certificate as key',
+      { key: 'no PEM' },
+      /key: it must contain a private key in PEM format, /,
+    ],
   ])('are refused with the reason (%s)', async (name, given, message) => {
     const folder = await temporaryFolder()
     await write(folder, { ...(await makeCertificate()), ...given })

@@ -7,7 +7,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { postTo } from './post-to.ts'
 
-const hint = 'To allow it, add it to network.allow'
+const hint = 'To allow this host, add it to network.allow'
 
 const addressesOf = (texts: readonly string[]): readonly LookupAddress[] =>
   texts.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))

@@ -219,7 +219,7 @@ describe('the static headers of an endpoint', () => {
 })
 
 describe('the address of an endpoint', () => {
-  const meant = 'To allow it, add it to network.allow'
+  const meant = 'To allow this host, add it to network.allow'
   const endpoints = (...hosts: readonly string[]): readonly { readonly url: string }[] =>
     hosts.map((host) => ({ url: `http://${host}/hook` }))
 
@@ -270,7 +270,7 @@ describe('the address of an endpoint', () => {
         kind: 'unresolved',
         setting: 'endpoints[2].url',
         message:
-          'Cannot resolve missing.example.com: ENOTFOUND. Webhooks fail until it has an address',
+          'Cannot resolve missing.example.com: ENOTFOUND. Webhooks to this host fail until its name resolves',
       },
     ])
   })
