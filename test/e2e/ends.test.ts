@@ -111,6 +111,10 @@ async function prepare() {
   send.stdin.end(call)
   expect(await send.ended).toMatchObject({ code: 0 })
   expect(await startIn(folder, ['init']).ended).toMatchObject({ code: 0 })
+  const path = join(folder, 'evroute.config.json')
+  const configuration = await readFile(path, 'utf8')
+  // Other tests use the default ports.
+  await writeFile(path, configuration.replaceAll(/"port": \d+/g, '"port": 0'))
   return { folder, store, url }
 }
 

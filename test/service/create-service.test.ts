@@ -113,7 +113,11 @@ describe('createService', () => {
   test.each<[string, unknown, string]>([
     ['nothing', undefined, 'Cannot be left out: it must be an object'],
     ['null', null, 'Cannot use null: it must be an object'],
-    ['a number that JSON cannot represent', { limits: { backlogMax: 1n } }, 'Cannot write it'],
+    [
+      'a number that JSON cannot represent',
+      { limits: { backlogMax: 1n } },
+      'Cannot write the configuration as JSON',
+    ],
   ])('refuses %s like any other configuration', async (_name, configuration, message) => {
     const refused = createService({ configuration } as CreateServiceOptions)
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)

@@ -289,7 +289,7 @@ describe('deliveries retry', () => {
     const { url } = await storeWith(expired, expired)
     const { code, stdout, stderr } = await retry(url, 'crm/1')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '1 delivery is due again\n' })
-    expect(stderr).toContain('next `send` or `replay` with this --store and the same --to')
+    expect(stderr).toContain('or run `send` or `replay` with this --store and the same --to')
     const { records } = await list(url, '--json')
     expect(records).toMatchObject([
       { id: 'crm/2', state: 'expired' },
