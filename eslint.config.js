@@ -117,6 +117,17 @@ const budgets = {
   complexity: ['error', 12],
 }
 
+/** Demands a doc comment on each exported function. TypeDoc checks other exports, but can't tell functions from methods. */
+const documentedFunctions = {
+  create: ({ sourceCode, report }) => ({
+    'ExportNamedDeclaration > FunctionDeclaration'({ parent }) {
+      const comment = sourceCode.getCommentsBefore(parent).at(-1)
+      if (comment?.value.startsWith('*') !== true)
+        report({ node: parent, message: 'Say in a doc comment what the function does.' })
+    },
+  }),
+}
+
 export default tseslint.config(
   { ignores: ['dist', 'coverage', 'node_modules'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -146,7 +157,9 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
+    plugins: { evroute: { rules: { 'documented-functions': documentedFunctions } } },
     rules: {
+      'evroute/documented-functions': 'error',
       'no-restricted-properties': noAmbient(ambient.time, ambient.random, ambient.environment),
       'no-restricted-globals': [
         'error',

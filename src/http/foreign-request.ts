@@ -22,7 +22,7 @@ loopback.addAddress('::1', 'ipv6')
  * Recognises requests that a web page may have made: those from a different origin, and those with a Host that is not
  * loopback. The owner of a foreign name can make it resolve to this machine (DNS rebinding).
  *
- * @param url - the request's path and query. If given, accepts what {@link isLinkToPage} accepts
+ * @param url - the request's path and query. If given, accepts what `isLinkToPage` accepts
  */
 export function foreignSign(headers: PageHeaders, url?: string): ForeignSign | undefined {
   if (!isLoopbackHost(headers.host)) return 'foreign_host'

@@ -17,7 +17,7 @@ const quietMs = 60 * 60_000
 
 const reasonsMax = 10
 
-/** Counts the failed and expired deliveries of each destination. Starts over after {@link quietMs} without any. */
+/** Counts the failed and expired deliveries of each destination. Starts over after `quietMs` without any. */
 export class RecentLosses {
   readonly #clock: Pick<Clock, 'nowMs'>
   readonly #losses = new Map<string, Losses>()

@@ -35,6 +35,7 @@ import { Report } from './report.ts'
 import type { RowGroup, RowSource } from './row-source.ts'
 import type { SendingOptions, SendingTarget } from './sending-options.ts'
 
+/** The rows to send, their target, and the limit on the rate. */
 export interface TransferOptions {
   readonly io: Io
   readonly options: SendingOptions
