@@ -121,9 +121,12 @@ const budgets = {
 const documentedFunctions = {
   create: ({ sourceCode, report }) => ({
     'ExportNamedDeclaration > FunctionDeclaration'({ parent }) {
+      const statements = parent.parent.body
+      const before = statements[statements.indexOf(parent) - 1]
+      const isOverloaded = before?.declaration?.type === 'TSDeclareFunction'
       const comment = sourceCode.getCommentsBefore(parent).at(-1)
-      if (comment?.value.startsWith('*') !== true)
-        report({ node: parent, message: 'Say in a doc comment what the function does.' })
+      if (isOverloaded || comment?.value.startsWith('*') === true) return
+      report({ node: parent, message: 'Say in a doc comment what the function does.' })
     },
   }),
 }
@@ -194,6 +197,7 @@ export default tseslint.config(
     // It runs in a browser, which has none of the other rooms: their types are all that it may know.
     files: ['src/page/**/*.ts', 'src/page/**/*.tsx'],
     rules: {
+      'evroute/documented-functions': 'off',
       'no-restricted-globals': 'off',
       'no-restricted-imports': 'off',
       '@typescript-eslint/no-restricted-imports': [
