@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 /** Creates a folder that is deleted when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  // A file that is created meanwhile would make the removal fail.
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
