@@ -323,7 +323,7 @@ test('a request that the receiver has dropped stays on the page, and can be rese
   const page = await openPage(url)
   const rows = page.getByRole('option')
   await rows.click()
-  await page.getByRole('heading', { name: '#1 ' }).waitFor()
+  await page.getByText('There is no earlier event to compare with.').waitFor()
   await send(paid)
   await expect.poll(() => rows.count()).toBe(2)
   let reads = 0
