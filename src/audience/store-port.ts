@@ -37,7 +37,7 @@ export interface StepPlan {
   readonly events: readonly NewEvent[]
 }
 
-/** The changes that a step would make. They differ from its plan, so nothing was changed. */
+/** The answer to a step whose plan was out of date: nothing was stored, and `changes` are what to plan for. */
 export interface PlannedStep {
   readonly kind: 'planned'
   readonly changes: readonly MembershipChange[]

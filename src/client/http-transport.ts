@@ -18,7 +18,7 @@ export interface HttpTransportOptions {
   readonly writeKey: string
   /** How long a request may take in milliseconds, including connecting. */
   readonly timeoutMs: number
-  /** Gives the time for dates in `Retry-After`. The transport holds a virtual clock while a request is in flight. */
+  /** The clock that dates in `Retry-After` are compared with. A virtual clock stands still while a request is in flight. */
   readonly clock: Clock
 }
 

@@ -73,8 +73,9 @@ interface Lasting {
 }
 
 /**
- * Notes failures that no retry can fix: requests that fail for good, such as with a 404 or an untrusted certificate,
- * and new deliveries that a full backlog refuses. Logs each fault when it begins, and with a count when it is over.
+ * Logs the faults of destinations that a retry does not fix. One kind is a request that fails for good, for example
+ * with a 404 or an untrusted certificate. The other is a full backlog that refuses new deliveries. A fault is logged
+ * when it begins, and once more with a count when it is over.
  */
 export class DestinationFaults {
   readonly #runtime: Pick<Runtime, 'clock' | 'log'>
@@ -86,7 +87,7 @@ export class DestinationFaults {
     this.#runtime = runtime
   }
 
-  /** Sets the destinations and endpoints to watch, and ends the faults of all others. */
+  /** Sets the destinations and endpoints to watch. Ends the faults of destinations and endpoints that are removed. */
   configure(destinations: readonly Pick<Destination, 'id' | 'endpoints'>[]): void {
     const before = this.#faults
     const now = new Map(

@@ -354,7 +354,7 @@ export class Dispatcher {
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackStale())
   }
 
-  /** Sets the timer for the next delivery that can start. Ends `idle()` if there is none. */
+  /** Sets the timer for the next delivery that can start. If no delivery is left, resolves the promises of `idle()`. */
   #plan(): void {
     this.#timer?.cancel()
     // Work in progress calls this again when it ends. The end of a request resumes postponed claims.

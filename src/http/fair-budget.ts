@@ -36,7 +36,7 @@ export class FairBudget {
   }
 }
 
-/** What a client holds of a {@link FairBudget} for one purpose, such as a body. A client may have several shares. */
+/** What a client reserves in a {@link FairBudget} for one purpose, for example a body. A client may have several. */
 export interface FairShare {
   /** Adds to the share. Returns false and adds nothing if the client would hold too much. */
   take(amount: number): boolean

@@ -7,12 +7,15 @@ import type { ValueTest } from './value-test.ts'
 /** How many characters to compare at each end of two texts. */
 const comparedMax = 200
 
+/** The score of a request that is not a webhook: less than any similar value, but enough for a report to name it. */
+const malformedScore = 0.01
+
 /**
  * Scores how similar a request is to a match; 0 if nothing is similar. The right type outweighs all other terms
- * together. A request that is not a webhook scores above 0, because reports say what is wrong with it.
+ * together.
  */
 export function nearness(match: Match, subject: Subject): number {
-  let sum = subject.body === null ? 0.01 : 0
+  let sum = subject.body === null ? malformedScore : 0
   for (const term of match.terms) {
     const isTypeRight = isTypeTerm(term) && termHolds(term, subject)
     sum += isTypeRight ? match.terms.length + 1 : termNearness(term, subject)

@@ -19,7 +19,7 @@ export interface ReceiverFacts {
 
 /** Callbacks of {@link follow}. */
 export interface StreamListener {
-  /** Called before the receiver sends its requests from the oldest on. */
+  /** Called before the receiver sends all requests that it keeps, oldest first. */
   readonly reset: (receiver: ReceiverFacts) => void
   /** Called with the number of requests that the receiver dropped before it sent them. */
   readonly missed: (count: number) => void

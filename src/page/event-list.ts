@@ -5,7 +5,7 @@ import type { ListRow } from './api.ts'
 const rowsMax = 100_000
 /** Excess rows are dropped this many at a time, because each splice moves all other rows. */
 const rowsSlack = 5_000
-/** A batch of this many rows is a burst. Nobody can read that fast. */
+/** A batch of this many rows counts as a burst, because no person reads so fast. */
 const burstMin = 100
 /** Drawing interval in a burst. An interval of 300 ms took three times as much CPU time from the receiver. */
 const burstIntervalMs = 1_000

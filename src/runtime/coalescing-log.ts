@@ -4,7 +4,7 @@ import type { Log, LogFields, LogLine } from './log.ts'
 /** Interval between reports of repeated lines. */
 const intervalMs = 60_000
 
-/** Maximum number of kinds of lines. At the maximum, only level and message decide the kind of a new line. */
+/** Above this many kinds, lines with the same level and message are one kind, even if their fields differ. */
 const kindsMax = 1_000
 
 /** Fields that may differ between lines of one kind. All other fields distinguish kinds. */

@@ -15,7 +15,7 @@ export interface ServiceAddress {
 export interface ServiceWork {
   /** Number of requests to endpoints in flight. */
   readonly requests: number
-  /** Pending deliveries left in the store; 0 until the service is closed, null if the store cannot be read. */
+  /** Pending deliveries in the store when the service closed; 0 before, null if the store could not be read. */
   readonly pending: number | null
 }
 

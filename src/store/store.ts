@@ -12,7 +12,7 @@ export interface Store extends DeliveryStore {
   readonly sharedRegulations?: SharedRegulations | undefined
   /** The processes that deliver from the store; undefined if only one can. */
   readonly processes?: DeliveringProcesses | undefined
-  /** Estimates the rows in each table; undefined in engines where deleted rows take no space. */
+  /** Estimates the live and dead rows of each table; undefined if the engine keeps no dead rows. */
   readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
   /**
    * Stops waiting for a server or a thread that may not answer: pending and later calls fail. Closing then takes at

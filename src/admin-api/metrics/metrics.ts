@@ -321,7 +321,7 @@ function countersIn(registry: Registry) {
     ),
     failures: counter(
       'evroute_webhook_failures_total',
-      'Requests to endpoints that failed, by reason: the status, or the code of the error.',
+      'Failed requests to endpoints, by reason: the status, or the code of the error.',
       ['destination', 'reason'],
     ),
     opened: counter(

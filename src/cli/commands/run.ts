@@ -18,7 +18,7 @@ const options = {
       'wait this long after the command ends [5s]',
       duration,
     ).or(5_000),
-    allowPending: flag('--allow-pending', 'accept deliveries that are waiting for a retry'),
+    allowPending: flag('--allow-pending', 'succeed even if deliveries still wait for a retry'),
     reports: reportOption,
   }),
   ...inGroup('The receiver:', {

@@ -142,7 +142,7 @@ export interface RegulationRecords {
   list(request: Parameters<RegulationReader['list']>[0]): Promise<readonly ListedRegulationFields[]>
 }
 
-/** The contents of a store or a service. */
+/** What a command reads: deliveries, audiences and regulations of a store or a service. */
 export interface OpenedReaders {
   readonly from: Target['kind']
   readonly deliveries: Deliveries

@@ -19,7 +19,7 @@ export interface NamedSecret {
 /** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe extends Mistake {
   readonly key: Buffer
-  /** Whether to try the mistake only alone. Senders are unlikely to make a mistake with the body, too. */
+  /** Whether the mistake is not tried together with a mistake in the body, because a sender hardly makes both. */
   readonly isAlone?: boolean
 }
 

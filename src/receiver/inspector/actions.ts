@@ -95,7 +95,8 @@ async function sendTo(
   const isElsewhere = outgoing.url !== undefined
   // Don't let other machines reach servers through this one.
   if (isElsewhere && !isLocal) {
-    const message = 'Cannot send to a different server: this page is open on a different machine'
+    const message =
+      'Cannot send to another server: this page is not open on the machine that runs the receiver'
     throw new SettingError('url', message, 'Open the page on the machine that runs the receiver.')
   }
   const all = await urls()

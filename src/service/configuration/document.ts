@@ -212,7 +212,7 @@ const destination = section({
     )
     .default(false)
     .describe(
-      'Adds the Standard Webhooks headers webhook-id, webhook-timestamp and webhook-signature; true signs with sharedSecret.',
+      'Adds the Standard Webhooks headers webhook-id, webhook-timestamp and webhook-signature. With true, they are signed with sharedSecret.',
     ),
   aliasKeys: z
     .enum(['spec', 'camel', 'both'], accepts('"spec", "camel" or "both"'))

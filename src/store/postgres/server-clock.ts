@@ -13,7 +13,7 @@ const knownForMs = 10_000
 interface Reading {
   readonly serverMs: number
   readonly roundTripMs: number
-  /** Returns the time since the question, by a monotonic clock. */
+  /** Returns the time since the server was asked, measured by a monotonic clock. */
   readonly sinceAskedMs: () => number
 }
 

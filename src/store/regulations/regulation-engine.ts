@@ -53,6 +53,6 @@ export interface ErasureEngine extends LogEngine {
   readonly erasedColumns: Sql
   /** Deletes endpoints' answers to the deliveries whose keys are in the table `given`. */
   readonly forgetAnswers: (given: Sql) => Script<void>
-  /** Removes erased data from the files. Then records this for all regulations that were waiting for it. */
+  /** Removes erased data from the files, and then records the removal in each regulation that waits for it. */
   readonly cleanFiles: () => Promise<'done' | 'waiting' | HeldUpErasure>
 }

@@ -46,7 +46,7 @@ export function answerStoreCalls(port: MessagePort): void {
   }
   const tell: (progress: UpgradeProgress) => void = answerCalls(port, {
     parts,
-    // Send answers after the callbacks of all promises that a commit settles, and before the next commit.
+    // One commit settles many promises. Send their answers together, before the next commit begins.
     later: (send) => process.nextTick(send),
   })
 }
