@@ -66,7 +66,7 @@ Exit codes: those of \`send\`.`,
     const ratePerSecond = given.dryRun ? undefined : values.ratePerSecond
     const rows = new SelectedRows(files, values, io)
     const target = replayTarget(given, values, await rows.holdCapture())
-    const again = commandLine(argv, io)
+    const again = [`Next: ${commandLine(argv, io)}`]
     return transfer({ io, options: { ...given, target }, rows, ratePerSecond, again })
   },
 })

@@ -57,7 +57,10 @@ expired; 7 a file cannot be read; 130 interrupted.`,
     const options = await readSendingOptions(values, io)
     const { file, count = 1, timestamp, integrations } = values
     const changes = { type, timestamp, integrations }
-    const again = `${commandLine(argv, io)}\nCalls that have no messageId are sent again`
+    const again = [
+      `Next: ${commandLine(argv, io)}`,
+      'This sends the calls that have no messageId a second time',
+    ]
     if (file !== undefined) {
       refuseFieldsWithFile(pairs, values)
       return transfer({ io, options, rows: fileRows(file, changes, io), again })

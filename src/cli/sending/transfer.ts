@@ -44,8 +44,8 @@ export interface TransferOptions {
   readonly ratePerSecond?: number | undefined
   /** The call if the command sends only one; undefined if it sends a file. */
   readonly single?: JsonObject | undefined
-  /** The command line that continues an interrupted transfer. A second line may warn of repeated calls. */
-  readonly again?: string | undefined
+  /** The notes that say how to continue an interrupted transfer. */
+  readonly again?: readonly string[]
 }
 
 /** Sends every row, reports the progress, and ends with the summary and the exit code. */
@@ -57,14 +57,13 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const single = call === undefined ? undefined : { call, urls: urlsOf(options) }
   const report = new Report(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
-  const counts = { parsed: 0, read: 0, filtered: 0, isComplete: false }
+  const counts = { parsed: 0, read: 0, filtered: 0 }
   const outlet = await openOutlet({ options, runtime, listener: report })
   const sending = { ...request, runtime, report, counts, outlet }
   report.begin(() => report.progress(takenOf(sending), rows.total(counts.parsed)))
   try {
-    const errors = await sendAll(sending)
-    const isStopped = io.stop.aborted
-    const isCut = isStopped || errors.some(({ isFromOutlet }) => isFromOutlet)
+    const { errors, isComplete } = await sendAll(sending)
+    const isCut = io.stop.aborted || errors.some(({ isFromOutlet }) => isFromOutlet)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
     const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
@@ -72,8 +71,8 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     report.summary(ledger, elapsedMs(), rows.skipped)
     const codes = errors.map(({ error }) => exitCodeOf(error))
     // A signal that comes once everything has ended interrupts nothing.
-    const isLate = io.interrupted.aborted && counts.isComplete && ledger.pending === 0
-    return gravest([...codes, verdict({ ...sending, isStopped: isStopped && !isLate }, ledger)])
+    const isStopped = io.stop.aborted && !(isComplete && ledger.pending === 0)
+    return gravest([...codes, verdict({ ...sending, isStopped }, ledger)])
   } finally {
     report.close()
     await outlet.close()
@@ -88,8 +87,6 @@ interface RowCounts {
   read: number
   /** Rows that `--only` excluded. The outlet never sees them. */
   filtered: number
-  /** Whether all rows were offered. */
-  isComplete: boolean
 }
 
 function takenOf({ counts, report }: Pick<Sending, 'counts' | 'report'>): number {
@@ -151,10 +148,14 @@ interface TransferError {
   readonly isFromOutlet: boolean
 }
 
-/** Sends all rows, and returns the errors that it reported. Throws an error that occurs before the first row. */
-async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
+/**
+ * Sends all rows. Returns the errors that it reported, and whether the outlet was offered all rows. Throws an error that
+ * occurs before the first row.
+ */
+async function sendAll(sending: Sending) {
   const { io, report, counts, outlet, rows } = sending
   const errors: TransferError[] = []
+  let isComplete = false
   const reportFailure = (error: unknown, isFromOutlet: boolean): void => {
     errors.push({ error, isFromOutlet })
     report.failure(error)
@@ -164,13 +165,9 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
     reportFailure(error, false)
   })
   try {
-    await stoppable(
-      offerAll(groups, sending).then(() => {
-        counts.isComplete = !io.stop.aborted
-        return counts.isComplete ? outlet.finish() : undefined
-      }),
-      io.stop,
-    )
+    await stoppable(offerAll(groups, sending), io.stop)
+    isComplete = !io.stop.aborted
+    if (isComplete) await stoppable(outlet.finish(), io.stop)
   } catch (error) {
     if (counts.read === 0) throw error
     reportFailure(error, true)
@@ -178,7 +175,7 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   if (counts.parsed + (rows.skipped ?? 0) === 0 && !io.stop.aborted) {
     report.note('The input has no rows')
   }
-  return errors
+  return { errors, isComplete }
 }
 
 async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Promise<void> {
@@ -283,8 +280,7 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.rejected > 0) codes.push(exitCodes.badInput)
-  const next = nextCommand(sending, ledger, hasFailedBefore)
-  if (next !== undefined) report.note(`Next: ${next}`)
+  for (const note of nextNotes(sending, ledger, hasFailedBefore)) report.note(note)
   return gravest(codes)
 }
 
@@ -307,18 +303,18 @@ function whatIsLost(
   return `. ${lost}. Pass --store sqlite:<file> to be able to resume`
 }
 
-function nextCommand(
-  { io, options, again, outlet, isStopped }: EndedSending,
+function nextNotes(
+  { io, options, again = [], outlet, isStopped }: EndedSending,
   ledger: Ledger,
   hasFailedBefore: boolean,
-): string | undefined {
-  if (outlet.storeName === undefined) return undefined
+): readonly string[] {
+  if (outlet.storeName === undefined) return []
   if (isStopped || ledger.pending > 0) return again
-  if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return undefined
+  if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return []
   // If the two differ, the URL contains a password, so don't print it.
   const store = options.store === outlet.storeName ? outlet.storeName : '...'
   const states = '--state failed --state expired'
-  return `${programName(io)} deliveries --store ${store} ${states}`
+  return [`Next: ${programName(io)} deliveries --store ${store} ${states}`]
 }
 
 async function openOutlet(

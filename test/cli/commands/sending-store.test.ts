@@ -93,7 +93,7 @@ describe('--store', () => {
     interrupted.stop('SIGTERM')
     const { stderr } = await interrupted.ended
     expect(stderr).toMatch(
-      /\nNext: evroute send .*\nCalls that have no messageId are sent again\n$/,
+      /\nNext: evroute send .*\nThis sends the calls that have no messageId a second time\n$/,
     )
   })
 

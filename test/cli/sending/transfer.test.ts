@@ -43,29 +43,32 @@ describe('a transfer that is stopped', () => {
     )
   })
 
-  test('ends with 0 if nothing is left to do', async () => {
-    const { url } = await TestEndpoint.start()
-    const stop = new AbortController()
-    class StoppingStream extends CapturedStream {
-      override write(text: string): boolean {
-        if (text.includes('"kind":"delivery"')) stop.abort('SIGTERM')
-        return super.write(text)
+  test.each(['SIGTERM', 'output_closed'])(
+    'ends with 0 if nothing is left to do at %s',
+    async (reason) => {
+      const { url } = await TestEndpoint.start()
+      const stop = new AbortController()
+      class StoppingStream extends CapturedStream {
+        override write(text: string): boolean {
+          if (text.includes('"kind":"delivery"')) stop.abort(reason)
+          return super.write(text)
+        }
       }
-    }
-    const stderr = new CapturedStream()
-    const io = {
-      stdin: process.stdin,
-      stdout: new StoppingStream(),
-      stderr,
-      env: {},
-      stop: stop.signal,
-      interrupted: stop.signal,
-    }
-    const options = await readSendingOptions({ to: [url], json: true }, io)
-    const call = { type: 'track', userId: 'u_1', event: 'E' }
-    expect(await transfer({ io, options, rows: repeatedRows(call, 1, {}) })).toBe(0)
-    expect(stderr.text).toBe('')
-  })
+      const stderr = new CapturedStream()
+      const io = {
+        stdin: process.stdin,
+        stdout: new StoppingStream(),
+        stderr,
+        env: {},
+        stop: stop.signal,
+        interrupted: reason === 'SIGTERM' ? stop.signal : new AbortController().signal,
+      }
+      const options = await readSendingOptions({ to: [url], json: true }, io)
+      const call = { type: 'track', userId: 'u_1', event: 'E' }
+      expect(await transfer({ io, options, rows: repeatedRows(call, 1, {}) })).toBe(0)
+      expect(stderr.text).toBe('')
+    },
+  )
 
   test('counts the calls that are still waiting', async () => {
     const endpoint = await TestEndpoint.start('hang')
