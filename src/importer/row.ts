@@ -3,6 +3,7 @@ import {
   isJsonObject,
   limits,
   messageOf,
+  parseFiniteJson,
   type JsonObject,
   type RejectionCode,
 } from '../model/index.ts'
@@ -94,7 +95,7 @@ export function parseJson(text: Buffer): ParsedJson {
     return { kind: 'invalid', problem: 'UTF-8' }
   }
   try {
-    return { kind: 'valid', value: JSON.parse(json) }
+    return { kind: 'valid', value: parseFiniteJson(json) }
   } catch (error) {
     // Newer engines add a position within the row. Remove it, because people would take it for a position in the file.
     const problem = messageOf(error).replace(/ \(line \d+ column \d+\)$/, '')

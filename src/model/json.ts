@@ -32,6 +32,19 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Matches every number that is too large for JavaScript, and few others. A reviver would make all parsing slower. */
+const longNumber = /(?:^|[\s[:,])-?(?:[\d.]+e\+?\d{3}|\d{309})/i
+
+/** Like `JSON.parse`, but throws if a number is too large, because `JSON.stringify` would turn it into null. */
+export function parseFiniteJson(json: string): unknown {
+  return JSON.parse(json, longNumber.test(json) ? refuseInfinity : undefined)
+}
+
+function refuseInfinity(_key: string, value: unknown): unknown {
+  if (value === Infinity || value === -Infinity) throw new RangeError('a number is too large')
+  return value
+}
+
 /** Whether a value has more than `levelsMax` levels of objects and arrays, including itself. Reads no deeper. */
 export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -209,6 +209,24 @@ describe('bad rows', () => {
     ])
   })
 
+  it('refuses a number that would be sent as null', async () => {
+    const digits = '9'.repeat(309)
+    const numbers = ['1e999', '[-1.5E+400]', digits, `{"b":-${digits}.5}`]
+    const text = numbers.map((number) => `{"a":${number}}`).join('\n')
+    const refused = numbers.map((_, index) => ({
+      kind: 'bad',
+      line: index + 1,
+      code: 'invalid_json',
+      message: 'The row is not valid JSON: a number is too large',
+    }))
+    expect(await rowsOf(text)).toEqual(refused)
+  })
+
+  it('accepts other long numbers, and text that looks like a large number', async () => {
+    const text = '{"a":[1e308,1e-999,1e0005, 0.5e+0300],"b":", 1e999","c":"9e123","d":" 1e999"}'
+    expect(await rowsOf(text)).toMatchObject([{ kind: 'row', value: JSON.parse(text) as unknown }])
+  })
+
   it('leaves out the line and column that newer engines add to the message', async () => {
     const messages = (await rowsOf('{"a" 1}')).map((row) => row.kind === 'bad' && row.message)
     expect(messages).toEqual([expect.stringMatching(/^The row is not valid JSON: .*[^)]$/)])

@@ -1,5 +1,6 @@
 import {
   messageOf,
+  parseFiniteJson,
   plainText,
   sampleCall,
   SettingError,
@@ -123,18 +124,13 @@ function parsePair(pair: string): readonly [string, JsonValue] {
 }
 
 function parseValue(key: string, json: string): JsonValue {
-  const unreadable = (why: string): SettingError =>
-    new SettingError(
+  try {
+    return parseFiniteJson(json) as JsonValue
+  } catch (error) {
+    throw new SettingError(
       'fields',
-      `Cannot read the value of ${key}: ${why}`,
+      `Cannot read the value of ${key}: ${messageOf(error)}`,
       'After := comes JSON: a number, true, null, "text", [...] or {...}.',
     )
-  try {
-    return JSON.parse(json, (_, value: JsonValue) => {
-      if (value === Infinity || value === -Infinity) throw unreadable('a number is too large')
-      return value
-    }) as JsonValue
-  } catch (error) {
-    throw error instanceof SettingError ? error : unreadable(messageOf(error))
   }
 }
