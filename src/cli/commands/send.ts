@@ -37,7 +37,7 @@ export const addSendCommand = command({
   description: 'Sends one call, or the calls of a file, as signed webhooks or to a service.',
   arguments: [
     ['[type]', `${eventTypes.slice(0, -1).join(', ')} or delete`],
-    ['[key=value...]', 'properties or traits as text; key:=json for numbers and other JSON'],
+    ['[key=value...]', 'properties or traits; key:=json for numbers and other JSON'],
   ],
   options,
   after: `Examples:
