@@ -1,6 +1,6 @@
 /** Writes accepted events to files, reads them back, and erases users in them. */
 export { Archive, type Append } from './archive.ts'
-export { archiveIdIn, archiveIdOf } from './archive-files.ts'
+export { archiveIdIn, archiveIdOf, cannotWrite } from './archive-files.ts'
 export { callOfArchivedRow } from './archived-row.ts'
 export {
   eraseFromArchive,

@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs'
+import { mkdir, realpath } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import {
   Archive,
   archiveIdIn,
   archiveIdOf,
+  cannotWrite,
   isAboutUsers,
   type Append,
   type ErasedFromArchive,
@@ -10,7 +14,8 @@ import {
 import type { IntakeResult } from '../intake/index.ts'
 import { EvrouteError, formatDuration, type AnalyticsEvent } from '../model/index.ts'
 import type { KeptArchive } from '../privacy/index.ts'
-import { systemClock, type Clock } from '../runtime/index.ts'
+import { stoppable, systemClock, type Clock } from '../runtime/index.ts'
+import { FileLock } from '../store/index.ts'
 import type { ConfiguredSource } from './configuration/index.ts'
 
 /** Maximum time of a write: a disk that hangs must not delay answers for longer. */
@@ -25,12 +30,16 @@ interface ErasureRequest {
   readonly signal: AbortSignal
 }
 
-/** The archives of a service, one per folder. Several sources can share a folder. */
+/**
+ * The archives of a service, one per folder. Several sources can share a folder. Two processes can't: the rewriting of
+ * a file would lose events that the other one is writing.
+ */
 export class Archives {
   readonly #startedAtMs: number
   readonly #clock: Clock
-  readonly #append: Append | undefined
-  readonly #archives = new Map<string, Archive>()
+  readonly #write: Append | undefined
+  readonly #archives = new Map<string, Promise<Archive>>()
+  readonly #locks: FileLock[] = []
   /** Writes in progress, by the controller that aborts them. */
   readonly #keeping = new Map<AbortController, Promise<void>>()
   #endsAtMs = Infinity
@@ -42,7 +51,15 @@ export class Archives {
   ) {
     this.#startedAtMs = startedAtMs
     this.#clock = parts.clock ?? systemClock
-    this.#append = parts.append
+    this.#write = parts.append
+  }
+
+  /**
+   * Creates and locks the folders of these sources. Later ones are locked at their first use. Throws
+   * `cannot_write_file`, also if a different process uses a folder.
+   */
+  async open(sources: ErasureRequest['sources']): Promise<void> {
+    for (const { archive } of sources) if (archive !== undefined) await this.#at(archive.directory)
   }
 
   /**
@@ -62,7 +79,7 @@ export class Archives {
     const giveUp = new AbortController()
     const remainingMs = Math.min(waitMs, this.#endsAtMs - this.#clock.nowMs())
     const timer = this.#clock.schedule(remainingMs, () => giveUp.abort(tooSlow(directory)))
-    const keeping = this.#at(directory).append(events, giveUp.signal)
+    const keeping = this.#append(directory, events, giveUp.signal)
     this.#keeping.set(giveUp, keeping)
     try {
       await keeping
@@ -82,6 +99,12 @@ export class Archives {
     timer.cancel()
   }
 
+  /** Unlocks the folders. Call it once all writes and erasures have ended. */
+  release(): void {
+    this.#archives.clear()
+    for (const lock of this.#locks.splice(0)) lock.release()
+  }
+
   /**
    * Erases events of users from all files in the archives of these sources. Before you call it, wait until all stored
    * events are archived. Run one erasure at a time. Throws the signal's reason once it aborts.
@@ -90,9 +113,9 @@ export class Archives {
     const isErased = isAboutUsers(userIds, untilMs)
     let erased: ErasedFromArchive = { events: 0, files: 0, problems: [] }
     for (const { id: sourceId, archive } of sources) {
-      if (archive === undefined) continue
-      const selection = { sourceId, isErased, signal }
-      const { events, files, problems } = await this.#at(archive.directory).erase(selection)
+      if (archive === undefined || !existsSync(archive.directory)) continue
+      const opened = await this.#at(archive.directory)
+      const { events, files, problems } = await opened.erase({ sourceId, isErased, signal })
       erased = {
         events: erased.events + events,
         files: erased.files + files,
@@ -102,24 +125,61 @@ export class Archives {
     return erased
   }
 
-  #at(directory: string): Archive {
-    const archive =
-      this.#archives.get(directory) ?? new Archive(directory, this.#startedAtMs, this.#append)
+  async #append(
+    directory: string,
+    events: readonly AnalyticsEvent[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    // An abort ends the wait even if the disk hangs.
+    const archive = await stoppable(this.#at(directory), signal)
+    signal.throwIfAborted()
+    await archive?.append(events, signal)
+  }
+
+  #at(directory: string): Promise<Archive> {
+    const known = this.#archives.get(directory)
+    if (known !== undefined) return known
+    const archive = this.#open(directory)
     this.#archives.set(directory, archive)
+    archive.catch(() => this.#archives.delete(directory))
     return archive
+  }
+
+  async #open(directory: string): Promise<Archive> {
+    try {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      // Sources can name the same folder by different links.
+      const path = await realpath(directory)
+      if (path !== directory) return await this.#at(path)
+      this.#locks.push(await lockFolder(directory))
+      return new Archive(directory, this.#startedAtMs, this.#write)
+    } catch (error) {
+      throw error instanceof EvrouteError ? error : cannotWrite(directory, error)
+    }
   }
 }
 
-/** Returns the id and name of each archive, for its registration in a shared store. Throws `cannot_write_file`. */
+function lockFolder(directory: string): Promise<FileLock> {
+  return FileLock.take(join(directory, '.evroute-archive-lock'), {
+    code: 'cannot_write_file',
+    message: `Cannot write the archive ${directory}: another process uses it`,
+    hint: 'Stop that process, or give each process a folder of its own.',
+  })
+}
+
+/**
+ * Returns the id and name of each archive, for its registration in a shared store. Without `newId`, leaves out
+ * archives that have no id yet. Throws `cannot_write_file`.
+ */
 export async function keptArchives(
   sources: readonly Pick<ConfiguredSource, 'archive'>[],
-  newId: () => string,
+  newId?: () => string,
 ): Promise<readonly KeptArchive[]> {
   const directories = new Set(sources.flatMap(({ archive }) => archive?.directory ?? []))
   const kept: KeptArchive[] = []
   for (const directory of directories) {
-    const id = await archiveIdOf(directory, newId)
-    kept.push({ id, name: `${directory} on ${hostname()}` })
+    const id = await (newId ? archiveIdOf(directory, newId) : archiveIdIn(directory))
+    if (id !== undefined) kept.push({ id, name: `${directory} on ${hostname()}` })
   }
   return kept
 }

@@ -46,8 +46,8 @@ export interface RunningService extends AsyncDisposable {
 /**
  * Starts a service in this process, as `evroute serve` does. Resolves once it accepts requests.
  *
- * @throws ConfigurationError (`invalid_setting`) with all problems; EvrouteError `cannot_read_file`, `store_in_use`,
- * `store_unusable`, `port_in_use` or `cannot_listen`
+ * @throws ConfigurationError (`invalid_setting`) with all problems; EvrouteError `cannot_read_file`,
+ * `cannot_write_file`, `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
  */
 export async function createService(options: CreateServiceOptions): Promise<RunningService> {
   checkOptionNames(options, { configuration: true, env: true, runtime: true, onFailure: true })

@@ -24,6 +24,7 @@ export class OfflineService implements AsyncDisposable {
   readonly regulations: ServiceRegulations
   readonly #begin: DeliveryLedger
   readonly #pipeline: Pipeline
+  readonly #archives: Archives
   readonly #ending = new AbortController()
 
   private constructor(options: OfflineServiceOptions, store: Store, begin: DeliveryLedger) {
@@ -53,12 +54,12 @@ export class OfflineService implements AsyncDisposable {
       hasRoom: (_, signal) => Promise.resolve(!signal.aborted),
       ending: this.#ending.signal,
     })
+    this.#archives = new Archives(runtime.clock.nowMs())
     this.regulations = new ServiceRegulations({
       ...common,
       store: store.regulations,
-      shared: store.sharedRegulations,
-      keepsArchives: false,
-      archives: new Archives(runtime.clock.nowMs()),
+      keepsArchives: store.sharedRegulations === undefined,
+      archives: this.#archives,
       archived: () => Promise.resolve(),
     })
   }
@@ -102,6 +103,7 @@ export class OfflineService implements AsyncDisposable {
   async close(): Promise<void> {
     await this.stop(0)
     await this.#pipeline.close()
+    this.#archives.release()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

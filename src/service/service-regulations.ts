@@ -17,10 +17,10 @@ interface ServiceRegulationsOptions extends Omit<
   readonly archives: Archives
   /** Resolves once all events that are stored are also archived. */
   readonly archived: () => Promise<unknown>
-  /** Access to the other processes that share the store; undefined if the store can't be shared. */
+  /** Access to the other processes that share the store; undefined to take no part in their regulations. */
   readonly shared?: SharedRegulations | undefined
-  /** Whether this process writes to archives; true by default. If false, it leaves registered archives to services. */
-  readonly keepsArchives?: boolean
+  /** Whether this process may use the archives. If false, it leaves registered ones to the services that write them. */
+  readonly keepsArchives: boolean
 }
 
 /** Carries out the deletion requests of a service, in its store and its archives. */
@@ -30,12 +30,14 @@ export class ServiceRegulations extends Regulations {
 
   constructor(options: ServiceRegulationsOptions) {
     super({ ...options, eraseArchives: (request) => this.#eraseArchives(request) })
-    const { keepsArchives = true, shared, configuration, runtime } = options
+    const { keepsArchives, shared, configuration, runtime } = options
     this.#options = options
-    if (shared === undefined || !keepsArchives) return
+    if (shared === undefined) return
+    const newId = keepsArchives ? runtime.newId : undefined
     this.#watch = new RegulationWatch({
-      shared,
-      archives: () => keptArchives(configuration().sources, runtime.newId),
+      // A process that leaves its archives to others still has to end its replays of them.
+      shared: keepsArchives ? shared : { ...shared, register: () => Promise.resolve() },
+      archives: () => keptArchives(configuration().sources, newId),
       found: (regulations) => this.found(regulations),
       runtime,
     })
@@ -63,16 +65,19 @@ export class ServiceRegulations extends Regulations {
   }
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
-    const { archives, archived, configuration, shared, keepsArchives = true } = this.#options
+    const { archives, archived, configuration, keepsArchives } = this.#options
     // Don't await anything before register(). It must read the same sources, because the archives that it returns are
     // reported as erased.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()
     const affected = sources.filter(({ id }) => sourceIds?.includes(id) ?? true)
-    const isOwn = shared === undefined || keepsArchives
-    const own = isOwn ? affected : await withoutKept(affected)
-    const erased = await archives.erase({ ...request, sources: own })
-    return { ...erased, archiveIds: kept.map(({ id }) => id) }
+    const own = keepsArchives ? affected : await withoutKept(affected)
+    try {
+      const erased = await archives.erase({ ...request, sources: own })
+      return { ...erased, archiveIds: keepsArchives ? kept.map(({ id }) => id) : [] }
+    } finally {
+      if (!keepsArchives) archives.release()
+    }
   }
 }

@@ -129,13 +129,17 @@ export class Service implements AsyncDisposable {
       store: store.regulations,
       shared: store.sharedRegulations,
       erasesStore: role !== 'ingest',
+      keepsArchives: role !== 'deliver',
       archives: this.#archives,
       archived: () => Promise.allSettled(this.#accepting),
       endReplays: () => this.#replay.end(),
     })
   }
 
-  /** Opens the store and the ports. Throws `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`. */
+  /**
+   * Opens the store, the archives and the ports. Throws `store_in_use`, `store_unusable`, `cannot_write_file`,
+   * `port_in_use` or `cannot_listen`.
+   */
   static async start(options: ServiceOptions): Promise<Service> {
     let service: Service | undefined
     const onNotification = (dueTimes?: readonly DueTime[]): void => {
@@ -228,6 +232,7 @@ export class Service implements AsyncDisposable {
   async #open({ serve, send }: Tracing): Promise<void> {
     this.#watchEndpoints()
     const { listen: address, admin } = this.#configuration
+    if (this.#role !== 'deliver') await this.#archives.open(this.#configuration.sources)
     await this.#regulations.register()
     void this.#figures.start()
     const health = healthHandler(() => this.#readiness.reasons(), this.#runtime.log)
@@ -370,6 +375,7 @@ export class Service implements AsyncDisposable {
     this.#pendingAtEnd = await this.pending().catch(() => null)
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
+    this.#archives.release()
     disconnecting.cancel()
     this.#faults.close()
     this.#log.close()

@@ -9,6 +9,7 @@ export {
   openTemporaryStore,
   type OpenStoreOptions,
 } from './open-store.ts'
+export { FileLock } from './sqlite/file-lock.ts'
 export { MissingStoreError } from './store-errors.ts'
 export { maskedStoreUrl, serverUrlRefusal, storeName } from './store-url.ts'
 export type { Store, StoreLog, TableRows } from './store.ts'

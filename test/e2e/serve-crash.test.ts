@@ -138,3 +138,26 @@ test('a sender reports the calls that a killed service did not acknowledge', asy
   await serving(path)
   await expect.poll(() => arrivedAt(endpoint).size).toBeGreaterThanOrEqual(summary.acknowledged)
 })
+
+test('services do not share an archive, and a killed one leaves its archive to the next', async () => {
+  const folder = await temporaryFolder()
+  const directory = join(folder, 'archive')
+  const configure = async (name: string) => {
+    const path = join(folder, `${name}.json`)
+    const sources = [{ id: 'website', writeKeys: [writeKey], archive: { directory } }]
+    const store = `sqlite:./${name}.db`
+    await writeFile(path, JSON.stringify({ listen: { port: 0 }, store, sources, destinations: [] }))
+    return path
+  }
+  const [one, other] = await Promise.all([configure('one'), configure('other')])
+  const { service } = await serving(one)
+  const refused = await runBinary(['serve', '--config', other])
+  expect(refused).toMatchObject({ code: 7, stdout: '' })
+  const inUse = `Cannot write the archive ${directory}: another process uses it`
+  expect(refused.stderr).toContain(inUse)
+  service.signal('SIGKILL')
+  await service.ended
+  const { service: next } = await serving(other)
+  next.signal('SIGTERM')
+  expect(await next.ended).toMatchObject({ code: 0 })
+})

@@ -1,6 +1,7 @@
-import { appendFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { appendFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Append } from '../../src/archive/index.ts'
 import { readArchive } from '../../src/archive/index.ts'
 import type { AddOutcome } from '../../src/delivery/index.ts'
@@ -44,6 +45,7 @@ async function startArchives(append: Append = appendFile) {
     eventsPerSecond: undefined,
     archive: { directory },
   }
+  onTestFinished(() => archives.release())
   return {
     archives,
     clock,
@@ -66,6 +68,7 @@ async function startStalled() {
     await opened
     await appendFile(path, bytes)
   })
+  await archives.archives.open([archives.source])
   return { ...archives, open }
 }
 
@@ -92,6 +95,7 @@ describe('Archives', () => {
     const { archives, source, keep, kept, clock } = await startArchives()
     const before = new Archives(clock.nowMs() - 1)
     await before.keep(source, [accepted('m_1')])
+    before.release()
     await keep('m_2')
     const directory = join(await temporaryFolder(), 'elsewhere')
     const app = { ...source, id: 'app', archive: { directory } }
@@ -115,6 +119,57 @@ describe('Archives', () => {
     expect(await kept()).toEqual([])
     await keep('m_4')
     expect(await kept()).toEqual(['m_4'])
+  })
+
+  test('refuse a folder that others use, even by a link, until those release it', async () => {
+    const { archives, source, keep, kept } = await startArchives()
+    const link = join(await temporaryFolder(), 'link')
+    const { directory } = source.archive
+    await mkdir(directory)
+    await symlink(directory, link, 'junction')
+    const linked = { ...source, archive: { directory: link } }
+    await archives.open([linked, source])
+    const other = await startArchives()
+    const { keep: keepElsewhere, kept: keptElsewhere } = other
+    const inUse = {
+      ...refused,
+      message: `Cannot write the archive ${directory}: another process uses it`,
+      hint: 'Stop that process, or give each process a folder of its own.',
+    }
+    for (const each of [source, linked]) {
+      await expect(other.archives.open([other.source, each])).rejects.toMatchObject(inUse)
+      await expect(other.archives.keep(each, [accepted('m_1')])).rejects.toMatchObject(inUse)
+      const erasure = { sources: [each], userIds: ['u_1'], untilMs: Date.UTC(2026, 0, 3) }
+      const { signal } = new AbortController()
+      await expect(other.archives.erase({ ...erasure, signal })).rejects.toMatchObject(inUse)
+    }
+    await Promise.all([keep('m_2'), archives.keep(linked, [accepted('m_3')])])
+    await keepElsewhere('m_4')
+    archives.release()
+    await other.archives.keep(linked, [accepted('m_5')])
+    await expect(keep('m_6')).rejects.toMatchObject(inUse)
+    expect(new Set(await kept())).toEqual(new Set(['m_2', 'm_3', 'm_5']))
+    expect(await keptElsewhere()).toEqual(['m_4'])
+  })
+
+  test('say why a folder cannot be used, and use it once it can', async () => {
+    const { archives, source } = await startArchives()
+    const parent = join(await temporaryFolder(), 'file')
+    await writeFile(parent, '')
+    const moved = { ...source, archive: { directory: join(parent, 'archive') } }
+    const cannot = { ...refused, message: expect.stringContaining('ENOTDIR') as string }
+    await expect(archives.open([moved])).rejects.toMatchObject(cannot)
+    await rm(parent)
+    await archives.open([moved])
+  })
+
+  test('make no folder to erase from', async () => {
+    const { archives, source } = await startArchives()
+    const request = { sources: [source], userIds: ['u_1'], untilMs: Date.UTC(2026, 0, 3) }
+    const { signal } = new AbortController()
+    const nothing = { events: 0, files: 0, problems: [] }
+    expect(await archives.erase({ ...request, signal })).toEqual(nothing)
+    expect(existsSync(source.archive.directory)).toBe(false)
   })
 
   test('wait five seconds for a disk that hangs, and then drop writes that have not begun', async () => {

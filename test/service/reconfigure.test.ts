@@ -273,6 +273,23 @@ describe('a reloaded configuration', () => {
     ])
   })
 
+  test('answers 503 while a different service uses the archive of a source', async () => {
+    const endpoint = await TestEndpoint.start()
+    const directory = join(await temporaryFolder(), 'archive')
+    const archived = documentFor(endpoint, { source: { archive: { directory } } })
+    const other = await startService(archived)
+    const { track, reconfigure, warnings } = await startService(documentFor(endpoint))
+    await reconfigure(archived)
+    expect(await track('m_1')).toMatchObject({ status: 503 })
+    const error = `Cannot write the archive ${directory}: another process uses it`
+    expect(warnings).toMatchObject([{ error, sourceId: 'website' }])
+    await other.service.close()
+    expect(await track('m_1')).toMatchObject(taken)
+    await reconfigure(documentFor(endpoint))
+    await reconfigure(archived)
+    expect(await track('m_2')).toMatchObject(taken)
+  })
+
   test('changes the rate of a source', async () => {
     const endpoint = await TestEndpoint.start()
     const slow = documentFor(endpoint, { source: { eventsPerSecond: 1 } })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { regulationRecord, watchEveryMs, type RegulationRequest } from '../../src/privacy/index.ts'
 import { OfflineService, Service, type ServiceRole } from '../../src/service/index.ts'
@@ -57,7 +57,7 @@ async function installation() {
 const deletion = { regulationType: 'DELETE_INTERNAL', subjectIds: ['u_1'] }
 
 /** The user's events in the archive of a folder. */
-async function archived(folder: string): Promise<number> {
+async function archived(folder: string, userId = 'u_1'): Promise<number> {
   const entries = await readdir(join(folder, 'archive'), { recursive: true, withFileTypes: true })
   const files = entries.filter(({ name }) => name.endsWith('.gz'))
   const texts = await Promise.all(
@@ -65,7 +65,7 @@ async function archived(folder: string): Promise<number> {
       gunzipSync(await readFile(join(parentPath, name))).toString(),
     ),
   )
-  return texts.join('').split('"u_1"').length - 1
+  return texts.join('').split(`"${userId}"`).length - 1
 }
 
 test('a deletion waits for the archive of a stopped process, and lists that archive', async () => {
@@ -118,6 +118,34 @@ test('a deletion stored by a process that stopped is finished by another', async
     { timeout: 20_000 },
   )
   expect(await archived(service.folder)).toBe(0)
+})
+
+test('one process of two in the same folder erases its archive, so that no events are lost', async () => {
+  const { start } = await installation()
+  const ingest = await start('ingest')
+  const day = join(ingest.folder, 'archive', 'website', '2026-01-01')
+  await mkdir(day, { recursive: true })
+  const files = 200
+  const rows = ['u_1', 'u_2'].map((userId) => ({
+    ...{ type: 'track', userId },
+    archived: { sourceId: 'website', receivedAt: '2026-01-01T12:00:00.000Z' },
+  }))
+  const text = gzipSync(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  const paths = Array.from({ length: files }, (_, index) => join(day, `${index}.ndjson.gz`))
+  await Promise.all(paths.map((path) => writeFile(path, text)))
+  const deliver = await start('deliver', ingest.folder)
+  const { id } = await deliver.admin('/v1/regulations', deletion)
+  const look = async () => {
+    await Promise.all([ingest, deliver].map(({ clock }) => clock.advance(watchEveryMs)))
+    return ingest.admin(`/v1/regulations/${String(id)}`)
+  }
+  await vi.waitUntil(async () => (await look())['finishedAt'] !== null, { timeout: 20_000 })
+  expect(await look()).toMatchObject({
+    ...{ overallStatus: 'FINISHED', archivesLeft: [] },
+    archive: { events: files, files, problems: [] },
+  })
+  expect(await archived(ingest.folder)).toBe(0)
+  expect(await archived(ingest.folder, 'u_2')).toBe(files)
 })
 
 test('an offline command leaves the archive to the service that writes to it', async () => {

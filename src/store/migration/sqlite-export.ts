@@ -1,7 +1,7 @@
 import { keyDigest } from '../postgres/dialect.ts'
 import { Counts } from '../sqlite/counts.ts'
 import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.ts'
-import { DeliveryLock } from '../sqlite/delivery-lock.ts'
+import { lockStore, type FileLock } from '../sqlite/file-lock.ts'
 import { markMoved, readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { Statements } from '../sqlite/statements.ts'
@@ -20,11 +20,11 @@ export class SqliteExport {
   readonly move: Move | undefined
   readonly #path: string
   readonly #database: Database
-  readonly #lock: DeliveryLock | undefined
+  readonly #lock: FileLock | undefined
   /** Keeps statements, because an iterator does not protect its statement from garbage collection. */
   readonly #statements: Statements
 
-  private constructor(path: string, database: Database, lock?: DeliveryLock) {
+  private constructor(path: string, database: Database, lock?: FileLock) {
     this.#path = path
     this.#database = database
     this.#lock = lock
@@ -138,17 +138,17 @@ function sourceOf({ name, source = name }: MovedTable): string {
 async function openExport(
   name: string,
   access: 'write' | 'read',
-  begin: (path: string, database: Database, lock: DeliveryLock | undefined) => SqliteExport,
+  begin: (path: string, database: Database, lock: FileLock | undefined) => SqliteExport,
 ): Promise<SqliteExport> {
   let path = name
-  let lock: DeliveryLock | undefined
+  let lock: FileLock | undefined
   let database: Database | undefined
   try {
     path = realPathOf(name)
     expectFile(path)
     if (access === 'write') {
       expectOneName(path)
-      lock = await DeliveryLock.take(path, 'move')
+      lock = await lockStore(path, 'move')
     }
     database = await openDatabase(path, access)
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)

@@ -26,7 +26,7 @@ import {
   type Database,
   type MemoryOptions,
 } from './database.ts'
-import { DeliveryLock } from './delivery-lock.ts'
+import { lockStore, type FileLock } from './file-lock.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { ErasureTraces } from './erasure-traces.ts'
 import { expectFolder, expectOneName, realPathOf } from './store-file.ts'
@@ -51,7 +51,7 @@ const [sampleId, sampleBytes] = [-1, 64 * 1024]
 /** Where a store is: in a locked file, or in memory with limits. */
 interface StoreLocation {
   readonly path: string
-  readonly lock?: DeliveryLock
+  readonly lock?: FileLock
   readonly bounds?: MemoryBoundsOptions
 }
 
@@ -115,13 +115,13 @@ export class SqliteStore extends FileLog implements Store {
     upgrade: UpgradeOptions = {},
   ): Promise<SqliteStore> {
     let path = name
-    let lock: DeliveryLock | undefined
+    let lock: FileLock | undefined
     let database: Database | undefined
     try {
       path = realPathOf(name)
       expectFolder(path)
       expectOneName(path)
-      lock = await DeliveryLock.take(path)
+      lock = await lockStore(path)
       database = await open(path)
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)
       // `secure_delete` overwrites deleted rows, at no measurable cost.
@@ -253,6 +253,6 @@ export class SqliteStore extends FileLog implements Store {
   }
 }
 
-function fileOf(database: Database, path: string, lock: DeliveryLock) {
+function fileOf(database: Database, path: string, lock: FileLock) {
   return { lock, checkpoints: new Checkpoints(database), guard: new FileGuard(path, lock) }
 }

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { StoreAudit } from '../../../src/delivery/index.ts'
 import { Checkpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
-import { DeliveryLock } from '../../../src/store/sqlite/delivery-lock.ts'
+import { lockStore } from '../../../src/store/sqlite/file-lock.ts'
 import { FileGuard } from '../../../src/store/sqlite/file-guard.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
@@ -154,7 +154,7 @@ describe('the hooks of a store', () => {
     const database = await openDatabase(path)
     onTestFinished(() => database.close())
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
-    const lock = await DeliveryLock.take(path)
+    const lock = await lockStore(path)
     onTestFinished(() => lock.release())
     const guard = new FileGuard(path, lock)
     guard.beforeBegin()
