@@ -13,8 +13,9 @@ function counts<Name extends string>(...names: readonly Name[]) {
 
 const ended = ['delivered', 'failed', 'expired'] as const
 const ledger = counts(
-  ...['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries'],
-  ...[...ended, 'pending'],
+  ...(['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries'] as const),
+  ...ended,
+  'pending',
 )
 
 const lane = z.enum(['first', 'retry', 'manual'])
@@ -108,22 +109,26 @@ const member = z.object({
   value: z.unknown(),
 })
 
+const regulationStatus = z.enum(['INITIALIZED', 'RUNNING', 'FINISHED', 'PARTIAL_SUCCESS', 'FAILED'])
+
 const regulation = z.object({
   id: text,
   regulationType: z.enum(regulationTypes),
-  subjectType: text,
+  subjectType: z.literal('USER_ID'),
   sources: z.array(text).nullable(),
-  overallStatus: text,
+  overallStatus: regulationStatus,
   createdAt: moment,
   finishedAt: moment,
   erased: counts('pending', 'settled', 'members'),
-  archive: counts('events', 'files', 'problems').nullable(),
+  archive: counts('events', 'files')
+    .extend({ problems: z.array(text) })
+    .nullable(),
   archivesLeft: z.array(text),
   streamStatus: z.array(
     z.object({
       id: text,
       destinationStatus: z.array(
-        z.object({ id: text, status: text, ...counts(...ended, 'pending').shape }),
+        z.object({ id: text, status: regulationStatus, ...counts(...ended, 'pending').shape }),
       ),
     }),
   ),
@@ -193,3 +198,22 @@ export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text,
 
 /** Which of the {@link answerSchemas} describes the answer of an operation. */
 export type AnswerName = keyof typeof answerSchemas
+
+/** The record in an answer with the status 200, without its version. Times are UTC, ISO 8601. */
+export type AnswerRecord<Name extends AnswerName> = Name extends AnswerName
+  ? DeepReadonly<Omit<z.output<(typeof answerSchemas)[Name]>, 'v'>> &
+      Readonly<Record<string, unknown>>
+  : never
+
+type DeepReadonly<Value> = Value extends object
+  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+  : Value
+
+/** A destination with its sources, endpoints and counts. */
+export type DestinationFields = AnswerRecord<'destinations'>['destinations'][number]
+
+/** An endpoint and its state. */
+export type EndpointFields = DestinationFields['endpoints'][number]
+
+/** A source, and the outcomes of its calls since this process started. */
+export type SourceFields = AnswerRecord<'sources'>['sources'][number]

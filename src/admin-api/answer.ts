@@ -8,6 +8,7 @@ import {
 } from '../http/index.ts'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
+import type { AnswerName, AnswerRecord } from './answer-schemas.ts'
 import type { AdminApiOptions } from './ports.ts'
 
 /** An HTTP answer, and the record that its JSON body contains, if any. */
@@ -43,7 +44,7 @@ export function json(status: number, document: object, headers?: Answer['headers
 }
 
 /** Answers 200 with a record, in the form that `--json` prints. */
-export function record(fields: Readonly<Record<string, unknown>>): Answer {
+export function record(fields: AnswerRecord<Exclude<AnswerName, 'line'>>): Answer {
   return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 

@@ -29,7 +29,6 @@ import {
   type StreamingInput,
 } from './operation.ts'
 import type { AdminApiOptions, AudienceRefusal, AudienceSyncOutcome } from './ports.ts'
-import type { AudienceMembersRecord, AudiencesRecord } from './records.ts'
 
 /** Minimum time between two progress records of a sync. */
 const progressMs = 500
@@ -46,7 +45,7 @@ export function audienceOperations(options: AudienceOptions): readonly ApiOperat
         return record({
           kind: 'audiences',
           audiences: found.map(audienceRecord),
-        } satisfies AudiencesRecord)
+        })
       },
     }),
     syncOperation(options),
@@ -73,7 +72,7 @@ function showOperation({ audiences }: AudienceOptions): ApiOperation {
         ...audienceRecord(audience),
         memberList: rows.map(memberFields),
         next: last === undefined ? null : formatCursor(last.identity),
-      } satisfies AudienceMembersRecord)
+      })
     },
   })
 }

@@ -10,17 +10,12 @@ export {
   type StoreFigures,
 } from './metrics/store-figures.ts'
 export type {
-  AudienceMembersRecord,
-  AudiencesRecord,
-  DeliveriesRecord,
+  AnswerName,
+  AnswerRecord,
   DestinationFields,
-  DestinationsRecord,
   EndpointFields,
-  OverviewRecord,
-  RegulationsRecord,
   SourceFields,
-  SourcesRecord,
-} from './records.ts'
+} from './answer-schemas.ts'
 export type {
   AdminApiOptions,
   AudienceOperations,

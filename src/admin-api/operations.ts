@@ -8,20 +8,13 @@ import {
   shownEndpoint,
   storyRecord,
 } from '../delivery/index.ts'
+import type { DestinationFields, SourceFields } from './answer-schemas.ts'
 import { notFound, pageOf, record, refuse, unknownItem, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
 import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
 import { problemsOf } from './problems.ts'
 import { pageRowsMax } from './read-fields.ts'
-import type {
-  DeliveriesRecord,
-  DestinationFields,
-  DestinationsRecord,
-  OverviewRecord,
-  SourceFields,
-  SourcesRecord,
-} from './records.ts'
 import { regulationOperations } from './regulation-operations.ts'
 import {
   discardReader,
@@ -63,7 +56,7 @@ function listOperation({ log }: AdminApiOptions): ApiOperation {
         kind: 'deliveries',
         deliveries: rows.map(loggedDeliveryRecord),
         next: last?.id ?? null,
-      } satisfies DeliveriesRecord)
+      })
     },
   })
 }
@@ -127,7 +120,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): ApiOperation 
     reads: revealReader,
     run: async (reveal) => {
       const fields = (await destinations()).map((state) => destinationFields(state, reveal))
-      return record({ kind: 'destinations', destinations: fields } satisfies DestinationsRecord)
+      return record({ kind: 'destinations', destinations: fields })
     },
   })
 }
@@ -206,7 +199,7 @@ function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
         const calls = latestRejected.map(({ atMs, ...call }) => ({ at: isoOrNull(atMs), ...call }))
         return { ...source, ...counts, latestRejected: calls }
       })
-      return record({ kind: 'sources', url, sources: fields } satisfies SourcesRecord)
+      return record({ kind: 'sources', url, sources: fields })
     },
   })
 }
@@ -236,7 +229,7 @@ function overviewOperation(options: AdminApiOptions): ApiOperation {
         oldestDueAt: isoOrNull(oldestDueAtMs),
         latency: { deliveries, p50: p50Ms, p99: p99Ms },
         minutes: recent.minutes.map(({ atMs, ...counts }) => ({ at: isoOrNull(atMs), ...counts })),
-      } satisfies OverviewRecord)
+      })
     },
   })
 }

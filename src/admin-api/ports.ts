@@ -6,15 +6,9 @@ import type {
   SyncListener,
   SyncOutcome,
 } from '../audience/index.ts'
-import type {
-  Backlog,
-  BreakerState,
-  DeliveryFilter,
-  DeliveryLog,
-  EndpointFault,
-} from '../delivery/index.ts'
+import type { Backlog, DeliveryFilter, DeliveryLog, EndpointFault } from '../delivery/index.ts'
 import type { PageSessions } from '../http/index.ts'
-import type { DeliveryLedger } from '../model/index.ts'
+import type { DeliveryLedger, EndpointChange } from '../model/index.ts'
 import type {
   CreateRegulationOutcome,
   RegulationReader,
@@ -22,7 +16,7 @@ import type {
 } from '../privacy/index.ts'
 import type { LogLine, Runtime } from '../runtime/index.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import type { SourceFields } from './records.ts'
+import type { SourceFields } from './answer-schemas.ts'
 
 /** The parts of a service that the admin API reads and changes, and its tokens. */
 export interface AdminApiOptions {
@@ -107,7 +101,7 @@ export interface DestinationState {
 /** An endpoint with its circuit breaker and its lasting faults. */
 export interface EndpointState {
   readonly url: string
-  readonly breaker: BreakerState
+  readonly breaker: EndpointChange['state']
   /** When it is probed next, in milliseconds since 1970; null unless its breaker is open. */
   readonly probeAtMs: number | null
   /** How its last request failed; null unless its breaker is open. */

@@ -2,7 +2,6 @@ import { listedRegulationRecord, regulationRecord } from '../privacy/index.ts'
 import { notFound, pageOf, record, refuse, unknownItem } from './answer.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
 import type { AdminApiOptions } from './ports.ts'
-import type { RegulationsRecord } from './records.ts'
 import { regulationBytesMax, regulationReader, regulationsReader } from './regulation-requests.ts'
 
 /** Returns the operations that list, show and create deletion requests. */
@@ -20,7 +19,7 @@ export function regulationOperations({
           kind: 'regulations',
           regulations: rows.map(listedRegulationRecord),
           next: last?.id ?? null,
-        } satisfies RegulationsRecord)
+        })
       },
     }),
     operation({

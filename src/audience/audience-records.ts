@@ -30,7 +30,7 @@ export interface MemberFields extends AudienceRecord {
 }
 
 /** Makes the record of an audience or computed trait. */
-export function audienceRecord(audience: Audience): AudienceFields {
+export function audienceRecord(audience: Audience): AudienceFields & { readonly kind: 'audience' } {
   return { kind: 'audience', ...audienceFields(audience) }
 }
 

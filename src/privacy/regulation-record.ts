@@ -7,8 +7,10 @@ export type RegulationRecord = Readonly<Record<string, unknown>>
 
 /** A regulation as JSON. Times are ISO 8601 in UTC. */
 export interface RegulationFields extends RegulationRecord {
+  readonly kind: 'regulation'
   readonly id: string
   readonly regulationType: Regulation['type']
+  readonly subjectType: 'USER_ID'
   /** The affected sources; null for all. */
   readonly sources: readonly string[] | null
   readonly overallStatus: OverallStatus

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { answerSchemas } from '../../src/admin-api/answer-schemas.ts'
 import type { RegulationOperations } from '../../src/admin-api/index.ts'
 import {
   listedRegulationRecord,
@@ -169,6 +170,12 @@ describe('GET /v1/regulations', () => {
 })
 
 describe('GET /v1/regulations/:id', () => {
+  test('has a description that accepts the problems of archives', () => {
+    const archive = { events: 1, files: 1, problems: ['events-1.ndjson: it is damaged'] }
+    const record = { v: 1, ...regulationRecord({ ...regulationOf('reg_1'), archive }) }
+    expect(answerSchemas.regulation.parse(record)).toEqual(record)
+  })
+
   test('shows every field', async () => {
     const { url } = await start(['reg_1'])
     const { status, body } = await sendRequest(`${url}${path}/reg_1`)

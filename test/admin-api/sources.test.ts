@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SourcesRecord } from '../../src/admin-api/index.ts'
+import type { AnswerRecord } from '../../src/admin-api/index.ts'
 import { formatTimestamp } from '../../src/model/index.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'
 import { sendRequest, startAdmin } from './support.ts'
@@ -51,7 +51,7 @@ test('the last 20 rejected calls of a source are kept, shortened', async () => {
   }))
   metrics.rejected('website', calls)
   const { body, text } = await sendRequest(`${url}/v1/sources`)
-  const [source] = (body as SourcesRecord).sources
+  const [source] = (body as AnswerRecord<'sources'>).sources
   expect(source?.latestRejected).toHaveLength(20)
   expect(source?.latestRejected[0]?.messageId).toMatch(/^999 x/)
   expect(text.length).toBeLessThan(20_000)

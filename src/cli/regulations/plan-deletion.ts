@@ -1,4 +1,3 @@
-import type { DestinationsRecord, SourcesRecord } from '../../admin-api/index.ts'
 import { effectsOf, recordLine } from '../../model/index.ts'
 import { lineLog, stopwatch } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
@@ -55,8 +54,8 @@ async function readConfigured(values: AccessValues, io: Io): Promise<Configured>
   const api = await namedService(values, io)
   if (api !== undefined) {
     const [{ sources }, { destinations }] = await Promise.all([
-      api.read<SourcesRecord>('sources', 'v1/sources'),
-      api.read<DestinationsRecord>('destinations', 'v1/destinations'),
+      api.read('sources', 'v1/sources'),
+      api.read('destinations', 'v1/destinations'),
     ])
     return {
       sourceIds: sources.map(({ id }) => id),

@@ -1,10 +1,8 @@
 import { Readable } from 'node:stream'
 import type {
-  AudienceMembersRecord,
+  AnswerRecord,
   AudienceOperations,
   AudienceSyncRequest,
-  AudiencesRecord,
-  RegulationsRecord,
 } from '../../admin-api/index.ts'
 import type {
   Audience,
@@ -48,14 +46,14 @@ type LastLine =
 export function remoteAudiences(api: ServiceApi): AudienceOperations {
   return {
     list: async () => {
-      const page = await api.read<AudiencesRecord>('audiences', 'v1/audiences')
+      const page = await api.read('audiences', 'v1/audiences')
       return page.audiences.map(audienceOf)
     },
     members: async ({ key, limit, after }) => {
       const position =
         after === null ? undefined : Buffer.from(JSON.stringify(after)).toString('base64url')
       const path = `${pathOf(key)}${queryText({ limit, after: position })}`
-      const page = await api.find<AudienceMembersRecord>('audience', path)
+      const page = await api.find<AnswerRecord<'members'>>('audience', path)
       return (page?.memberList ?? []).map(changeOf).map(({ identity, value }) => ({
         identity,
         value: value ?? 'null',
@@ -167,7 +165,7 @@ function remoteRegulations(api: ServiceApi): ChangedRegulations {
     find: (id) => api.find('regulation', `v1/regulations/${encodeURIComponent(id)}`),
     list: async ({ limit, beforeId }) => {
       const path = `v1/regulations${queryText({ limit, before: beforeId })}`
-      return (await api.read<RegulationsRecord>('regulations', path)).regulations
+      return (await api.read('regulations', path)).regulations
     },
   }
 }

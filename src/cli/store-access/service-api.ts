@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import type { DeliveriesRecord, DestinationsRecord } from '../../admin-api/index.ts'
+import type { AnswerName, AnswerRecord } from '../../admin-api/index.ts'
 import {
   evrouteVersion,
   EvrouteError,
@@ -52,8 +52,12 @@ export class ServiceApi {
    * Sends a GET, or a POST with a body, and returns the record of this kind. Throws a SettingError for a wrong token, a
    * refusal, or an answer that isn't evroute's, and `store_unusable` for a service that fails or does not answer.
    */
-  async read<Answer>(kind: string, path: string, body?: object): Promise<Answer> {
-    return this.#recordOf(await this.#ask(path, body), kind) as Answer
+  async read<Kind extends AnswerName>(
+    kind: Kind,
+    path: string,
+    body?: object,
+  ): Promise<AnswerRecord<Kind>> {
+    return this.#recordOf(await this.#ask(path, body), kind) as object as AnswerRecord<Kind>
   }
 
   /** Like {@link ServiceApi.read}, but undefined if the service answers `not_found`. */
@@ -247,13 +251,13 @@ export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
     const isAll = Object.values(conditions).every((condition) => condition === undefined)
     const body = { ...conditions, ...(isAll ? { all: true } : {}), limit: request.limit }
     const path = `v1/deliveries/${kind}`
-    return (await api.read<{ readonly deliveries: number }>(kind, path, body)).deliveries
+    return (await api.read(kind, path, body)).deliveries
   }
   return {
     list: async ({ filter, limit, beforeId }) => {
       const query = queryOf({ limit, before: beforeId, ...conditionsOf(filter) })
       const path = `v1/deliveries${query}`
-      return (await api.read<DeliveriesRecord>('deliveries', path)).deliveries
+      return (await api.read('deliveries', path)).deliveries
     },
     story: ({ destinationId, id }) => {
       const path = `v1/deliveries/${encodeURIComponent(destinationId)}/${id}${queryOf({})}`
@@ -264,7 +268,7 @@ export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
     audit: () => api.read('audit', 'v1/audit'),
     destinations: async () => {
       const path = `v1/destinations${queryOf({})}`
-      return (await api.read<DestinationsRecord>('destinations', path)).destinations
+      return (await api.read('destinations', path)).destinations
     },
   }
 }

@@ -1,13 +1,5 @@
 import { signal } from '@preact/signals'
-import type {
-  AudienceMembersRecord,
-  AudiencesRecord,
-  DeliveriesRecord,
-  DestinationsRecord,
-  OverviewRecord,
-  RegulationsRecord,
-  SourcesRecord,
-} from '../../admin-api/index.ts'
+import type { AnswerRecord } from '../../admin-api/index.ts'
 import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
 import type { AuditRecord, StoryRecord } from '../../delivery/index.ts'
 import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
@@ -39,10 +31,10 @@ export const isSignedIn = signal(true)
 
 /** The answers to reads, by path. */
 interface Reads {
-  readonly 'v1/overview': OverviewRecord
-  readonly 'v1/destinations': DestinationsRecord
-  readonly 'v1/sources': SourcesRecord
-  readonly 'v1/audiences': AudiencesRecord
+  readonly 'v1/overview': AnswerRecord<'overview'>
+  readonly 'v1/destinations': AnswerRecord<'destinations'>
+  readonly 'v1/sources': AnswerRecord<'sources'>
+  readonly 'v1/audiences': AnswerRecord<'audiences'>
   readonly 'v1/ledger': DeliveryLedger
   /** Whether the ledger matches the store. The service counts all stored deliveries to find out. */
   readonly 'v1/audit': AuditRecord
@@ -61,17 +53,20 @@ function readPage<List>(
   return valueOf<List>(sendRequest(`${path}?${queryOf({ limit: pageRows, ...parameters })}`))
 }
 
-export function readMembers(key: string, after?: string): Promise<AudienceMembersRecord> {
+export function readMembers(key: string, after?: string): Promise<AnswerRecord<'members'>> {
   return readPage(`v1/audiences/${encodeURIComponent(key)}`, { after })
 }
 
 /** Reads a page of deletion requests, newest first. */
-export function readRegulations(before?: string): Promise<RegulationsRecord> {
+export function readRegulations(before?: string): Promise<AnswerRecord<'regulations'>> {
   return readPage('v1/regulations', { before })
 }
 
 /** Reads a page of deliveries, newest first. */
-export function readDeliveries(conditions: Conditions, before?: number): Promise<DeliveriesRecord> {
+export function readDeliveries(
+  conditions: Conditions,
+  before?: number,
+): Promise<AnswerRecord<'deliveries'>> {
   return readPage('v1/deliveries', { ...conditions, before })
 }
 
@@ -128,7 +123,7 @@ export async function countDeliveries(
   const query = queryOf({ limit: countedRows, ...conditions })
   if (!query.has('state')) for (const state of statesOf[action]) query.append('state', state)
   for (let count = 0; ;) {
-    const { deliveries, next } = await valueOf<DeliveriesRecord>(
+    const { deliveries, next } = await valueOf<AnswerRecord<'deliveries'>>(
       sendRequest(`v1/deliveries?${query}`),
     )
     count += deliveries.length

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import type { DestinationFields, EndpointFields, OverviewRecord } from '../../admin-api/index.ts'
+import type { AnswerRecord, DestinationFields, EndpointFields } from '../../admin-api/index.ts'
 import { Pair, Shown } from '../shown.tsx'
 import { counted, countText, durationText, visibleText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
@@ -9,7 +9,7 @@ import { deliveriesPath } from './route.ts'
 import { session } from './service-session.ts'
 import { countLook, states } from './state-badge.tsx'
 
-type Problem = OverviewRecord['problems'][number]
+type Problem = AnswerRecord<'overview'>['problems'][number]
 
 export function Destinations(): JSX.Element {
   const reading = usePolled(readDestinations, [session.version.value])
@@ -108,13 +108,11 @@ function Destination({ destination, problems }: Parts): JSX.Element {
 const breakerTexts: Readonly<Record<EndpointFields['breaker'], string>> = {
   closed: '✓ in use',
   open: '✗ down',
-  'half-open': '… being probed',
   recovering: '… recovering',
 }
 const breakerLooks = {
   closed: '',
   open: 'bad',
-  'half-open': 'warning',
   recovering: 'warning',
 } as const
 

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import type { OverviewRecord } from '../../admin-api/index.ts'
+import type { AnswerRecord } from '../../admin-api/index.ts'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { counted, countText, durationText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
@@ -38,7 +38,9 @@ export function Overview(): JSX.Element {
 }
 
 /** A list of problems, each with advice. Renders nothing if there are no problems. */
-export function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element | null {
+export function Problems({
+  problems,
+}: Pick<AnswerRecord<'overview'>, 'problems'>): JSX.Element | null {
   if (problems.length === 0) return null
   return (
     <ul class="problems card" aria-label="What is wrong">
@@ -74,7 +76,7 @@ export function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.El
   )
 }
 
-function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Element {
+function Figures({ overview }: { readonly overview: AnswerRecord<'overview'> }): JSX.Element {
   const { ledger, oldestDueAt, latency } = overview
   const ageMs = oldestDueAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestDueAt))
   return (

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import type { OverviewRecord } from '../../admin-api/index.ts'
+import type { AnswerRecord } from '../../admin-api/index.ts'
 
-type Minutes = OverviewRecord['minutes']
+type Minutes = AnswerRecord<'overview'>['minutes']
 
 const width = 600
 const height = 120
