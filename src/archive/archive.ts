@@ -32,6 +32,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** Rows to append to a file together. */
+interface FilePart {
+  rows: string
+  readonly waiting: Set<Waiting>
+}
+
+/** More would only need more file descriptors: Node has four threads for files. */
+const filesAtOnceMax = 16
+
 interface Erasing extends ArchiveErasureRequest {
   /** Number of new events that were not written, because they match this erasure. */
   keptBack: number
@@ -129,14 +138,26 @@ export class Archive {
       const group = [...this.#waiting]
       this.#waiting.clear()
       try {
-        const files = this.#files(group.flatMap(({ events }) => events))
-        for (const [path, rows] of files) await this.#write(path, rows)
+        const files = [...this.#files(group)]
+        while (files.length > 0) {
+          const some = files.splice(0, filesAtOnceMax)
+          await Promise.all(some.map(([path, part]) => this.#writePart(path, part)))
+        }
+        // Changes nothing for the parts that failed.
         for (const { resolve } of group) resolve()
       } catch (error) {
         for (const { reject } of group) reject(error)
       }
     }
     this.#isWriting = false
+  }
+
+  async #writePart(path: string, { rows, waiting }: FilePart): Promise<void> {
+    try {
+      await this.#write(path, rows)
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
   }
 
   /** Appends all rows to a file or none, because gzip readers find nothing after a half-written part. */
@@ -163,13 +184,18 @@ export class Archive {
     this.#unfinished.delete(path)
   }
 
-  #files(events: readonly AnalyticsEvent[]): ReadonlyMap<string, string> {
-    const files = new Map<string, string>()
-    for (const event of events) {
-      const row = archivedRow(event)
-      if (this.#isKeptBack(event, row)) continue
-      const path = this.#pathOf(event)
-      files.set(path, `${files.get(path) ?? ''}${row}\n`)
+  #files(group: readonly Waiting[]): ReadonlyMap<string, FilePart> {
+    const files = new Map<string, FilePart>()
+    for (const waiting of group) {
+      for (const event of waiting.events) {
+        const row = archivedRow(event)
+        if (this.#isKeptBack(event, row)) continue
+        const path = this.#pathOf(event)
+        const part = files.get(path) ?? { rows: '', waiting: new Set() }
+        files.set(path, part)
+        part.rows += `${row}\n`
+        part.waiting.add(waiting)
+      }
     }
     return files
   }

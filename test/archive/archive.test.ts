@@ -165,6 +165,33 @@ describe('Archive', () => {
     expect(await rowsOf('website', '2026-01-02', runName)).toMatchObject([{ messageId: 'm_2' }])
   })
 
+  test('writes the events of other sources if the folder of one cannot be written', async () => {
+    await mkdir(directory)
+    await writeFile(join(directory, 'app'), 'in the way')
+    const sourceIds = ['first', 'website', 'app', 'shop']
+    const outcomes = await Promise.allSettled([
+      ...sourceIds.map((sourceId) => archive.append([event('m_1', { sourceId })])),
+      archive.append([event('m_2'), event('m_2', { sourceId: 'app' })]),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      ...['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'rejected'],
+    ])
+    expect(outcomes[2]).toMatchObject({ reason: { code: 'cannot_write_file' } })
+    expect(await rowsOf('shop', '2026-01-02', runName)).toMatchObject([{ messageId: 'm_1' }])
+  })
+
+  test('writes several files at once, so that many sources do not wait for each other', async () => {
+    const { opened, open } = gate()
+    let begun = 0
+    const archive = new Archive(directory, startedAtMs, async (path, bytes) => {
+      if (++begun === 2) open()
+      await opened
+      await appendFile(path, bytes)
+    })
+    await archive.append([event('m_1'), event('m_1', { sourceId: 'app' })])
+    expect(await rowsOf('app', '2026-01-02', runName)).toHaveLength(1)
+  })
+
   describe('that runs out of room during a write', () => {
     const day = '2026-01-02'
     const full = new Error('ENOSPC: no space left on device')
