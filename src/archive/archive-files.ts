@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
@@ -14,6 +14,16 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return []
     throw error
+  }
+}
+
+/** Tells whether a file or folder no longer exists. Operators may remove old ones while they are read or erased. */
+export async function isGone(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return false
+  } catch (error) {
+    return systemCode(error) === 'ENOENT'
   }
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { messageOf, systemCode, type JsonObject } from '../model/index.ts'
-import { archiveFolder, isTemporary, namesIn } from './archive-files.ts'
+import { archiveFolder, isGone, isTemporary, namesIn } from './archive-files.ts'
 import { receivedAtOf } from './archived-row.ts'
 import {
   eraseFromFile,
@@ -159,7 +159,7 @@ class Erasure {
       await task()
     } catch (error) {
       this.#options.signal.throwIfAborted()
-      this.#report(path, messageOf(error))
+      if (!(await isGone(path))) this.#report(path, messageOf(error))
     }
   }
 

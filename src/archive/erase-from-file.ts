@@ -1,6 +1,6 @@
 import { createReadStream, type Stats } from 'node:fs'
 import type * as FilePromises from 'node:fs/promises'
-import { open, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises'
+import { open, realpath, rename, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -37,7 +37,7 @@ interface FileErasure {
 /**
  * Erases events from an archive file. Writes the remaining rows to a new file, which replaces the old one once it is
  * on disk, so an interruption leaves one or the other. Rows keep their order and bytes; the file keeps its
- * compression, mode and times.
+ * compression, owner, mode and times.
  *
  * Unreadable lines stay where they are. A part that can't be decompressed would hide later rows, so it moves to a
  * separate file, `<name>.damaged-<byte at which it began>`. That file begins with three bytes that make readers report
@@ -129,7 +129,7 @@ class Rewriting {
       const kept = this.#kept()
       if (isCompressed) await pipeline(kept, createGzip(), write, { signal })
       else await write(kept)
-      await file.chmod(like.mode)
+      await copyAccess(like, file)
       // Keep the file's times, because operators may use them to delete old files.
       await file.utimes(like.atime, like.mtime)
       await file.sync()
@@ -155,9 +155,9 @@ class Rewriting {
     }
   }
 
-  async #keepDamaged({ size, mode }: Stats): Promise<void> {
+  async #keepDamaged(like: Stats): Promise<void> {
     const start = this.#readBytes
-    if (start === undefined || start >= size) return
+    if (start === undefined || start >= like.size) return
     const { files, signal } = this.#options
     const path = `${this.#path}.damaged-${start}`
     const file = await files.open(path, 'w', 0o600)
@@ -167,12 +167,18 @@ class Rewriting {
         signal.throwIfAborted()
         await file.appendFile(bytes as Buffer)
       }
-      await file.chmod(mode)
+      await copyAccess(like, file)
       await file.sync()
     } finally {
       await file.close()
     }
   }
+}
+
+async function copyAccess({ uid, gid, mode }: Stats, file: FileHandle): Promise<void> {
+  // Root must leave files to their owner, or the service could no longer read them. Others can't change owners.
+  await file.chown(uid, gid).catch(() => undefined)
+  await file.chmod(mode)
 }
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)

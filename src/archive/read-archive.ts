@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openInput, readRows } from '../importer/index.ts'
 import { messageOf, parseTimestamp, type JsonObject } from '../model/index.ts'
-import { archiveFolder, isTemporary, namesIn } from './archive-files.ts'
+import { archiveFolder, isGone, isTemporary, namesIn } from './archive-files.ts'
 import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
 /** Selects the events in an archive that meet all conditions that are set. */
@@ -47,7 +47,7 @@ async function* reportingProblems(
   try {
     yield* parts
   } catch (error) {
-    yield { path, rows: [], problems: [messageOf(error)] }
+    if (!(await isGone(path))) yield { path, rows: [], problems: [messageOf(error)] }
   }
 }
 

@@ -25,6 +25,7 @@ function dyingAt(step: number) {
           () => handle.appendFile(bytes),
           () => handle.appendFile(bytes.subarray(0, bytes.length / 2)),
         ),
+      chown: (uid: number, gid: number) => change('chown', () => handle.chown(uid, gid)),
       chmod: (mode: number) => change('chmod', () => handle.chmod(mode)),
       utimes: (atime: Date, mtime: Date) => change('utimes', () => handle.utimes(atime, mtime)),
       sync: () => change('sync', () => handle.sync()),
@@ -73,9 +74,9 @@ async function allSteps(): Promise<readonly string[]> {
 describe('an erasure', () => {
   test('flushes the new file to disk before it replaces the old one', async () => {
     const steps = (await allSteps()).filter((step) => step !== 'write')
-    const written = ['open', 'chmod', 'utimes', 'sync', 'close']
+    const written = ['open', 'chown', 'chmod', 'utimes', 'sync', 'close']
     const folder = ['open', 'sync', 'close']
-    const kept = ['open', 'chmod', 'sync', 'close']
+    const kept = ['open', 'chown', 'chmod', 'sync', 'close']
     expect(steps).toEqual([
       ...[...written, 'rename', ...folder],
       ...[...written, ...kept, 'rename', ...folder],

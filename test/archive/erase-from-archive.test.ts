@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process'
 import {
   appendFile,
   chmod,
+  chown,
   lstat,
   mkdir,
   readdir,
   readFile,
+  rm,
   stat,
   symlink,
   utimes,
@@ -303,6 +305,36 @@ describe('eraseFromArchive', () => {
       expect(await readFile(path)).toEqual(Buffer.concat([content, more]))
       expect(await readdir(archive.path('2026-01-02'))).toEqual(['a.gz'])
     })
+  })
+
+  test('passes over files and days that a different program removes meanwhile', async () => {
+    const archive = await makeArchive()
+    for (const path of ['01/a', '01/b', '01/c', '02/a'])
+      await archive.put(`2026-01-${path}`, line('m_1', 'u_1') + line('m_2', 'u_2'))
+    await archive.put('2026-01-03/a', line('m_1', 'u_1'))
+    const open: typeof systemFileChanges.open = async (path, ...given) => {
+      const name = String(path)
+      if (name.endsWith('01/a.erasing')) await rm(archive.path('2026-01-01/b'))
+      if (name.endsWith('01/c.erasing')) await rm(archive.path('2026-01-01/c'))
+      return systemFileChanges.open(path, ...given)
+    }
+    const rmdir: typeof systemFileChanges.rmdir = async (path) => {
+      await rm(path, { recursive: true })
+      return systemFileChanges.rmdir(path)
+    }
+    const files = { ...systemFileChanges, open, rmdir }
+    expect(await archive.erase(['u_1'], { files })).toMatchObject({ files: 3, problems: [] })
+    expect(await archive.names()).toEqual([
+      ...['2026-01-01', '2026-01-01/a', '2026-01-02', '2026-01-02/a'],
+    ])
+  })
+
+  test.skipIf(process.getuid?.() !== 0)('leaves a file to its owner if root erases', async () => {
+    const archive = await makeArchive()
+    const path = await archive.put('2026-01-02/a', line('m_1', 'u_1') + line('m_2', 'u_2'))
+    await chown(path, 1, 2)
+    await archive.erase()
+    expect(await stat(path)).toMatchObject({ uid: 1, gid: 2 })
   })
 
   test('follows symbolic links to files, and keeps the links', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -124,6 +124,16 @@ describe('readArchive', () => {
     await put('a.gz', 'not gzip', '2026-01-01')
     expect(await readAll({ sinceMs: startedAtMs })).toEqual({ ids: ['m_1'], problems: [] })
     expect((await readAll()).problems).toHaveLength(1)
+  })
+
+  test('passes over a file that a different program removes meanwhile', async () => {
+    const path = await put('b.ndjson', row('m_2'))
+    const parts: ArchivePart[] = []
+    for await (const part of readArchive(directory, 'website', {})) {
+      parts.push(part)
+      await rm(path, { force: true })
+    }
+    expect(parts).toMatchObject([{ rows: [{ messageId: 'm_1' }], problems: [] }])
   })
 
   test('follows symbolic links to files', async () => {
