@@ -124,7 +124,6 @@ function createApp(options: AdminApiOptions): Express {
   return app
 }
 
-/** Requires one of the tokens, and keeps its name for the log. */
 function requireToken(options: AdminApiOptions, ...tokens: readonly string[]): RequestHandler {
   const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
   return (request, response, next) => {

@@ -22,7 +22,6 @@ export class LineAnswer {
     return this.#response.headersSent
   }
 
-  /** Sends records; does nothing once the client has left. */
   sendRecords(records: readonly ApiRecord[]): void {
     const response = this.#response
     if (response.destroyed || records.length === 0) return

@@ -86,7 +86,6 @@ export interface DestinationActions {
 /** A configured destination with the counts of its deliveries and the state of its endpoints. */
 export interface DestinationState {
   readonly id: string
-  /** If false, nothing is sent to it. */
   readonly enabled: boolean
   readonly sourceIds: readonly string[]
   /** The match expression that selects its calls; undefined for all calls. */
@@ -116,7 +115,6 @@ export interface ReplayRequest extends Pick<DeliveryFilter, 'types' | 'sinceMs' 
   readonly sourceId?: string | undefined
   /** Sends the events to this destination only. */
   readonly destinationId?: string | undefined
-  /** Selects track calls with one of these event names. */
   readonly eventNames?: readonly string[] | undefined
 }
 
@@ -148,14 +146,12 @@ export type ReplayOutcome =
 export interface AudienceOperations extends AudienceReader {
   /** Syncs an audience with a list in CSV, NDJSON or JSON, gzipped or not. Throws if it cannot be read. */
   sync(request: AudienceSyncRequest, list: AsyncIterable<Uint8Array>): Promise<AudienceSyncOutcome>
-  /** Deletes an audience and its members. Destinations get a call for each member. */
   remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome>
 }
 
 /** The audience to remove, and how to report the removal or end it early. */
 export interface AudienceRemoveRequest {
   readonly key: string
-  /** If true, changes are reported but not made. */
   readonly isDryRun: boolean
   readonly listener: SyncListener
   /** Awaited before each batch of changes, so that the listener can apply back pressure. */
@@ -193,6 +189,5 @@ export type AudienceRefusal =
 
 /** Reads and creates deletion requests. */
 export interface RegulationOperations extends RegulationReader {
-  /** Stores a regulation, which is then carried out in the background. */
   create(request: RegulationRequest): Promise<CreateRegulationOutcome>
 }

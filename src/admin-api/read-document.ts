@@ -29,7 +29,6 @@ export async function readDocument(
   return undefined
 }
 
-/** Returns the document or a refusal; undefined if the client has left. */
 async function documentOf(
   request: IncomingMessage,
   { clock, bytesMax = usualBytesMax }: DocumentLimits,

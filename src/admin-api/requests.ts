@@ -58,7 +58,6 @@ function filterFields(states: readonly LoggedState[]) {
   }
 }
 
-/** The filter fields of a request, parsed by their schemas. */
 type WrittenFilter = Partial<z.output<z.ZodObject<ReturnType<typeof filterFields>>>>
 
 function filterOf(written: WrittenFilter, nowMs: number): DeliveryFilter {

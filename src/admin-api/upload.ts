@@ -43,12 +43,10 @@ export class Upload implements AsyncIterable<Uint8Array> {
     this.#options = options
   }
 
-  /** Why the upload is incomplete; undefined if no error has occurred. */
   get error(): UploadError | undefined {
     return this.#error
   }
 
-  /** @throws UploadError for an incomplete upload */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     const { drained } = this.#options
     // Destroying the request would also destroy the connection, on which the answer is still to be sent.
@@ -67,7 +65,6 @@ export class Upload implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Returns the next chunk; undefined at the end. Throws UploadError. */
   async #inTime(reading: Promise<IteratorResult<Buffer, unknown>>): Promise<Buffer | undefined> {
     const { clock } = this.#options
     const release = clock.hold()

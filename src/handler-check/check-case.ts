@@ -14,11 +14,9 @@ export interface CheckCase {
   /** The reaction of a correct handler: `taken` is a status 2xx, `refused` a final refusal such as 401. */
   readonly expected: 'taken' | 'refused'
   readonly type: EventType
-  /** The body, exactly as it is sent. */
   readonly body: string
   /** The value of X-Signature; undefined to send none. */
   readonly signature: string | undefined
-  /** Headers that only this case has. */
   readonly headers?: Readonly<Record<string, string>>
   /** Whether half of the webhook is sent first, over a connection that then closes. */
   readonly isCutOffFirst?: boolean
@@ -26,9 +24,7 @@ export interface CheckCase {
 
 /** What {@link checkCases} makes webhooks from. */
 export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' | 'only'> {
-  /** A unique id of the check, which becomes part of the messageIds. */
   readonly id: string
-  /** The time of the check, in milliseconds since 1970. */
   readonly nowMs: number
 }
 

@@ -22,7 +22,6 @@ import {
 } from './mistake-texts.ts'
 import type { CaseVerdict } from './verdict.ts'
 
-/** Explains some of the cases that the handler got wrong. */
 type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 
 /** Explains every case that the handler got wrong, the most serious mistakes first. Pure. */

@@ -106,7 +106,6 @@ export class Evidence {
     return [...this.#unexplained].filter(matches)
   }
 
-  /** Like {@link wrong}, but only the cases with these ids. */
   wrongOf(ids: readonly string[]): readonly CaseVerdict[] {
     return this.wrong(({ id }) => ids.includes(id))
   }

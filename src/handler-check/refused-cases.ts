@@ -7,7 +7,6 @@ import { sampleUserId } from './sample-webhook.ts'
 interface Signing {
   readonly body: string
   readonly secret: string
-  /** The right signature of the body. */
   readonly right: string
 }
 
@@ -18,7 +17,6 @@ interface RefusedCase {
   readonly sign: (signing: Signing) => string | undefined
   /** Headers other than X-Signature that contain the right signature. */
   readonly otherHeaders?: readonly string[]
-  /** Changes the body after it was signed. */
   readonly alter?: (body: string) => string
 }
 
@@ -31,7 +29,6 @@ const keyedWith =
 /** A secret that no handler has. */
 export const wrongSecret = 'evroute check: not the secret'
 
-/** Headers in which other senders of webhooks put their signatures. */
 const otherHeaders = ['X-Hub-Signature', 'X-Segment-Signature', 'X-Webhook-Signature', 'Signature']
 
 /** Forged signatures. Every handler must refuse them. */

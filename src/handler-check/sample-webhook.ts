@@ -12,7 +12,6 @@ import { buildWebhookBody } from '../webhook/index.ts'
 export interface SampleWebhook {
   readonly type: EventType
   readonly messageId: string
-  /** The timestamp of the webhook, in milliseconds since 1970. */
   readonly nowMs: number
   /** Members to add to the context. A delete has no context. */
   readonly context?: JsonObject | undefined

@@ -54,7 +54,6 @@ export function verdictOn(
 
 const unsent = { status: null, error: null } as const
 
-/** Errors of connections that were opened but ended without an answer. */
 const closings = new Set([
   'connection_closed',
   'malformed_answer',

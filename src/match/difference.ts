@@ -14,7 +14,6 @@ export interface DifferenceRow {
   readonly holds: boolean
 }
 
-/** Maximum length of a string in a row. */
 const charactersMax = 200
 
 /** Compares a match with a request. Returns a row for each term, in the order of the match. */

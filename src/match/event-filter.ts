@@ -6,10 +6,8 @@ import { readMatch } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
 import type { Subject } from './subject.ts'
 
-/** Fields of a request that an event doesn't have. */
 const requestFields: ReadonlySet<FieldName> = new Set(['sig', 'status', 'path', 'bytes'])
 
-/** The keys of an event, spelled as in calls and webhooks. */
 const eventKeys: readonly string[] = [
   'type',
   'messageId',
@@ -74,7 +72,6 @@ function checkTerm({ field }: Term, offset: number, scanner: Scanner): void {
   scanner.fail(range, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
 }
 
-/** Returns the name of a field if events don't have it. */
 function unknownField(field: Field): string | undefined {
   switch (field.kind) {
     case 'word':

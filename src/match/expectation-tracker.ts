@@ -57,7 +57,6 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return `expected ${countText(this.expectation.count)}, got ${this.#matched}${late}`
   }
 
-  /** Returns the result as if the wait ended now. */
   result(): ExpectationResult<Candidate> {
     const { expectation, account } = this
     const shortfall = this.#shortfall()
@@ -90,7 +89,6 @@ export interface NumberedSubject extends Subject {
 
 /** Whether an expectation was met, with the counts, and the reason if it was not. */
 export interface ExpectationResult<Candidate extends Subject = NumberedSubject> {
-  /** The expectation in the match language. */
   readonly text: string
   readonly state: 'met' | 'unmet'
   /** The number of requests that matched in time. */

@@ -52,7 +52,6 @@ export function matchOf(expected: ExpectedBody): Match {
   return new Match(terms, terms.map(textOf).join(' '))
 }
 
-/** Longest string that {@link conditionText} writes. */
 const textCharactersMax = 200
 
 /** Writes a term that requires a value. Objects, lists and long texts must only be present. */
@@ -64,7 +63,6 @@ export function conditionText(keys: readonly string[], value: JsonValue | undefi
   return isScalar ? `${label}:${JSON.stringify(value)}` : `has:${label}`
 }
 
-/** Maximum length of a predicate's source in the text of a match. */
 const predicateCharactersMax = 80
 
 function textOf({ field, isNegated, tests }: Term): string {

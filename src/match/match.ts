@@ -5,12 +5,10 @@ import { valueHolds, type ValueTest } from './value-test.ts'
 
 /** Limits on a match: far above practical use, but low enough that testing a match is fast. */
 export const matchLimits = Object.freeze({
-  /** Maximum length of the text, in UTF-16 units. */
   textMax: 2_000,
   termsMax: 50,
   /** Maximum number of keys in a field such as `context.page.path`, and of levels in an expected object. */
   keysMax: 32,
-  /** Maximum count of an expectation. */
   countMax: 1_000_000_000,
 })
 

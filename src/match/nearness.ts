@@ -4,7 +4,6 @@ import { isTypeTerm, termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 import type { ValueTest } from './value-test.ts'
 
-/** How many characters to compare at each end of two texts. */
 const comparedMax = 200
 
 /** The score of a request that is not a webhook: less than any similar value, but enough for a report to name it. */
@@ -47,7 +46,6 @@ function expectedTextOf(test: ValueTest): string | undefined {
   return test.kind === 'equal' && typeof test.value === 'string' ? test.value : undefined
 }
 
-/** Counts the equal characters at the start or at the end of two texts. */
 function equalCount(one: string, other: string, side: 'start' | 'end'): number {
   const countMax = Math.min(one.length, other.length, comparedMax)
   for (let count = 0; count < countMax; count += 1) {

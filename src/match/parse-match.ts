@@ -96,7 +96,6 @@ function refuseSuffix(scanner: Scanner): never {
   )
 }
 
-/** Whether a word begins the count or the time of an expectation. */
 function isSuffix(word: string): boolean {
   return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
 }

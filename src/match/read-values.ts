@@ -12,11 +12,9 @@ interface WrittenValue extends Written {
 
 interface NumberKind {
   readonly kind: 'number'
-  /** Reads one number; undefined for any other text. */
   readonly parse: (text: string) => number | undefined
   /** Reads the name of a range, such as `5xx`. */
   readonly parseClass?: (text: string) => NumberRange | undefined
-  /** A sentence about the accepted values, for errors. */
   readonly accepted: string
 }
 
@@ -159,7 +157,6 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   return textTest(value, scanner)
 }
 
-/** Makes the test for a number or a range; undefined for any other text. */
 function numberTest(
   value: WrittenValue,
   { parse, parseClass }: NumberKind,
@@ -186,7 +183,6 @@ function comparison(operator: Comparison, limit: number, written: string): Value
   return { kind: 'range', bounds: [[operator, limit]], text: operator + written }
 }
 
-/** Reads `10..20`, `10..` or `..20`; undefined for any other text. */
 function parseRange(text: string, parse: NumberKind['parse']): NumberRange | undefined {
   const middle = text.indexOf('..')
   if (middle === -1 || text === '..') return undefined
@@ -196,7 +192,6 @@ function parseRange(text: string, parse: NumberKind['parse']): NumberRange | und
   return lowest === undefined || highest === undefined ? undefined : { lowest, highest }
 }
 
-/** Reads a class of statuses such as `5xx`; undefined for any other text. */
 function parseStatusClass(text: string): NumberRange | undefined {
   if (!/^[1-5]xx$/.test(text)) return undefined
   const lowest = Number(text[0]) * 100

@@ -54,22 +54,18 @@ export class Scanner {
     this.#text = text
   }
 
-  /** The offset of the next character. */
   get at(): number {
     return this.#at
   }
 
-  /** The next character; empty at the end. */
   get next(): string {
     return this.#text.charAt(this.#at)
   }
 
-  /** Whether white space or the end of the text is next. */
   get isAtGap(): boolean {
     return this.next === '' || space.test(this.next)
   }
 
-  /** The text from here to the next white space. */
   get rest(): string {
     return /^\S*/.exec(this.#text.slice(this.#at))?.[0] ?? ''
   }
@@ -78,7 +74,6 @@ export class Scanner {
     this.#at = offset
   }
 
-  /** Skips white space. Returns whether any text is left. */
   skipGap(): boolean {
     while (this.next !== '' && space.test(this.next)) this.#at += 1
     return this.next !== ''
@@ -107,7 +102,6 @@ export class Scanner {
     return { glob, text: glob.join('*'), isQuoted, offset, length: this.#at - offset }
   }
 
-  /** Throws a MatchError that marks a part of the text. */
   fail({ offset, length }: TextRange, problem: string, advice: string): never {
     throw new MatchError({ text: this.#text, offset, length, problem, advice })
   }

@@ -25,7 +25,6 @@ export interface Subject {
   readonly status: number | null
   /** The path with its query, as sent. */
   readonly path: string
-  /** Size of the body. */
   readonly bytes: number
   /** When the request arrived, in milliseconds since 1970. */
   readonly atMs: number

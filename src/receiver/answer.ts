@@ -30,7 +30,6 @@ export interface Unanswered extends Findings {
 
 /** How to answer a request. */
 export interface Decision {
-  /** The answer, or the fault to inject instead. */
   readonly reply: HttpAnswer | Fault
   readonly delayMs: number
   /** The injected fault, such as `delay 6s, status 503`; null if there is none. */

@@ -20,7 +20,6 @@ export async function openCaptureViewer({
   resendTo,
   secret,
 }: {
-  /** The port on 127.0.0.1; 0 for a free one. */
   readonly port: number
   /** The URL to which the page resends requests; undefined to disable resending. */
   readonly resendTo: string | undefined
@@ -50,10 +49,8 @@ export async function openCaptureViewer({
   )
   const listening = await listen(app, { host: '127.0.0.1', port })
   return {
-    /** The viewer's URL, without a path. */
     url: listening.url,
     counts: () => ({ shown: log.events.length, read: log.counts.received }),
-    /** Adds a request, numbered after the last one. */
     add: (event: UnnumberedEvent): Promise<void> => log.add(() => event),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       waits.endAll()

@@ -47,7 +47,6 @@ export async function openEndpoints(
     throw error
   }
   return {
-    /** The URL of each endpoint, without a path. */
     urls: ports.map(({ url }) => url),
     port: ports[0]?.port ?? 0,
     authority: certificate?.authority ?? null,

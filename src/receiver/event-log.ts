@@ -44,7 +44,6 @@ export class EventLog {
     this.#waits = waits
   }
 
-  /** The kept events, oldest first. */
   get events(): readonly ReceivedEvent[] {
     return Array.from(this.#kept.values(), ({ event }) => event)
   }
@@ -61,12 +60,10 @@ export class EventLog {
     return events
   }
 
-  /** Returns the event with a number; undefined if it is not kept. */
   get(seq: number): ReceivedEvent | undefined {
     return this.#kept.get(seq)?.event
   }
 
-  /** The current counts. The object does not change later. */
   get counts(): ReceivedCounts {
     return this.#counts
   }
@@ -109,7 +106,6 @@ export class EventLog {
     }
   }
 
-  /** Calls a listener. Returns a promise that never rejects; undefined if the listener is already done. */
   #call(listener: EventListener, event: ReceivedEvent): Promise<unknown> | undefined {
     const failed = (error: unknown): void => {
       const fields = { seq: event.seq, error: messageOf(error) }

@@ -72,7 +72,6 @@ interface Shown {
 
 /** Shorter than the 5 s timeout of vitest and jest, which would hide the expectation's error. */
 const timeoutMsDefault = 4_000
-/** Maximum number of listed expectations. The oldest are dropped. */
 const shownMax = 100
 /** The longest delay that `setTimeout` supports. */
 const timeoutMsMax = 2 ** 31 - 1
@@ -116,7 +115,6 @@ export class Expectations {
     return judged
   }
 
-  /** The states of the newest 100 expectations, oldest first. */
   get shown(): readonly ShownExpectation[] {
     return this.#shown.map(({ id, tracker, state }) => {
       const { expectation, account } = tracker
@@ -243,7 +241,6 @@ function notKept({ text }: Expectation, dropped: number): EvrouteError {
   })
 }
 
-/** @returns undefined for a wait without a limit */
 function waitMs(timeoutMs: number): number | undefined {
   return timeoutMs === Infinity
     ? undefined

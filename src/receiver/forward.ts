@@ -58,7 +58,6 @@ export interface Forwarding {
 export interface ForwardedRequest {
   /** The type of the webhook; null if the request is malformed. */
   readonly type: EventType | null
-  /** The path with its query. */
   readonly path: string
   /** Only end-to-end headers are passed on. */
   readonly headers: readonly Header[]
@@ -70,14 +69,12 @@ export type ForwardingSettings = ReturnType<typeof checkForwarding>
 
 const noAnswer = { status: null, headers: {}, answer: '' } as const
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
-/** Maximum requests in flight if there is no time limit. */
 const endlessMax = 100
 
 /** Forwards requests to an application, byte for byte, each over a new connection. */
 export class Forwarder {
   readonly #settings: ForwardingSettings
   readonly #clock: Clock
-  /** Aborts the requests in flight. */
   readonly #ends = new Set<AbortController>()
   /** The `Via` of forwarded requests. A received request that has it went in a circle. */
   readonly #via: string
@@ -149,7 +146,6 @@ export class Forwarder {
     }
   }
 
-  /** Aborts every request in flight, and every later one. */
   close(): void {
     this.#closed = true
     for (const end of this.#ends) end.abort()

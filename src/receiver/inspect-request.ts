@@ -30,7 +30,6 @@ export class RequestReader {
     this.#allowUnverified = forwarding.allowUnverified
   }
 
-  /** Reads a request to its end. Never rejects. */
   async read(request: IncomingMessage) {
     const headers = headersOf(request)
     const contents = await this.#contentsOf(request, headers)

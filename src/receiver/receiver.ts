@@ -353,7 +353,6 @@ export class Receiver implements AsyncDisposable {
     sendAnswer(response, reply)
   }
 
-  /** Injects a fault. Resolves when the connection or the receiver closes. */
   async #inject(fault: Fault, { request, response, endpoint }: Arrival): Promise<void> {
     const { socket } = request
     if (socket.destroyed) return

@@ -19,7 +19,6 @@ export interface Exchange extends Pick<ReceivedRequest, 'atMs' | 'endpoint'> {
   readonly decision: Pick<Decision, 'injected' | 'problem'>
   readonly reply: Decision['reply']
   readonly forwarding: Forwarding | null
-  /** When the answer was ready, in milliseconds since 1970. */
   readonly answeredAtMs: number
 }
 
@@ -59,7 +58,6 @@ function userIdOf(body: JsonObject): string | null {
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null
 }
 
-/** Whether the sender sent the whole request but did not wait for the answer. */
 function isAbandoned({ inspection: { content }, response }: Exchange): boolean {
   return response.destroyed && !(content.kind === 'malformed' && content.code === 'incomplete_body')
 }

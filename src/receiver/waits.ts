@@ -12,7 +12,6 @@ export class Waits {
     this.#clock = clock
   }
 
-  /** Aborts at {@link endAll}. */
   get over(): AbortSignal {
     return this.#over.signal
   }
@@ -45,7 +44,6 @@ export class Waits {
     })
   }
 
-  /** Ends every wait, including later ones. */
   endAll(): void {
     this.#over.abort()
     for (const wait of this.#begun) wait.abort()

@@ -51,7 +51,6 @@ export class BreakerBoard {
     return this.#endpoints.has(destinationId)
   }
 
-  /** Notes a change of a breaker. Ignores endpoints that are not configured. */
   change(change: EndpointChange): void {
     const entry = this.#endpoints.get(change.destinationId)?.get(change.url)
     if (entry !== undefined) entry.change = change
@@ -67,7 +66,6 @@ export class BreakerBoard {
     return entries.length > 0 && entries.every(({ change }) => change?.state === 'open')
   }
 
-  /** Returns the state of an endpoint's breaker; `closed` if no change was noted. */
   endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
     const { change } = this.#endpoints.get(destinationId)?.get(url) ?? {}
     const { state = 'closed', probeAtMs = null, error = null } = change ?? {}

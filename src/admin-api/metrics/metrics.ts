@@ -228,7 +228,6 @@ export class Metrics implements Observer {
   }
 }
 
-/** Returns the value, or `other` if the destination already has too many different values. */
 function bounded(known: Map<string, Set<string>>, destination: string, value: string): string {
   let values = known.get(destination)
   if (values === undefined) {

@@ -24,7 +24,6 @@ export class RecentActivity {
     this.#clock = clock
   }
 
-  /** Adds to a count of the current minute. */
   count(what: 'accepted' | 'delivered' | 'failed', count: number): void {
     const minute = Math.floor(this.#clock.nowMs() / minuteMs)
     const slot = minute % minutesMax

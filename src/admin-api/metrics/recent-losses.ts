@@ -2,11 +2,8 @@ import type { Clock } from '../../runtime/index.ts'
 
 /** Deliveries of one destination that failed or expired. */
 export interface Losses {
-  /** How many, since {@link sinceMs}. */
   readonly deliveries: number
-  /** When the first delivery ended, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** When the last delivery ended, in milliseconds since 1970. */
   readonly lastMs: number
   /** Why they were not delivered: each error once, at most the first ten. */
   readonly reasons: readonly string[]

@@ -20,7 +20,6 @@ const messageLengthMax = 500
 export interface SourceCounts {
   readonly accepted: Record<AddOutcome, number>
   readonly rejected: Partial<Record<RejectionCode, number>>
-  /** The last rejected calls, the latest first. */
   readonly latestRejected: LatestRejected[]
 }
 

@@ -51,7 +51,6 @@ interface StoreFiguresOptions {
 }
 
 const [pauseMsMin, pauseMsMax] = [5_000, 60_000]
-/** The pause is at least this many times the duration of the measurement. */
 const pauseFactor = 20
 
 /** Measures a store in the background, so that reading metrics never waits for it. */
@@ -70,7 +69,6 @@ export class StoreFiguresWatch {
     return this.#options.isFirst() ? this.#latest : undefined
   }
 
-  /** Measures at once, then repeatedly, with pauses. */
   async start(): Promise<void> {
     const elapsedMs = stopwatch()
     await this.#measure()

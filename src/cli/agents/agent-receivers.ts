@@ -41,7 +41,6 @@ export class AgentReceivers {
     }
   }
 
-  /** Stops a receiver and forgets its requests. */
   async stop(name: string): Promise<object> {
     const receiver = this.#named(name)
     this.#receivers.delete(name)

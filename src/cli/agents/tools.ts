@@ -20,7 +20,6 @@ export interface AgentTool {
   readonly description: string
   readonly input: z.ZodObject
   readonly output: z.ZodObject
-  /** Runs the tool. Stops when the signal aborts. */
   run(input: unknown, signal: AbortSignal): Promise<object>
 }
 

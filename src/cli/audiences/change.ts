@@ -83,7 +83,6 @@ function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: Operati
   }
 }
 
-/** Reports a sync that got no answer, because the command was interrupted. */
 function tellEnd(counts: SyncCounts, run: OperationsRun): ExitCode {
   const record = { kind: 'sync', outcome: 'ended', dryRun: run.isDryRun, audience: null, ...counts }
   if (run.json) run.stdout.write(recordLine(record))

@@ -116,7 +116,6 @@ export function cutId(id: string, columnsMax: number): string {
   return room < 2 ? id.slice(slash + 1) : cutToColumns(id.slice(0, slash), room) + id.slice(slash)
 }
 
-/** Says why the delivery failed, or when its next attempt is due. */
 function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: TableView): string {
   const { reason, dueAt } = delivery
   if (dueAt === null) return plainText(reason ?? '')

@@ -18,14 +18,12 @@ export class AwaitedRequests {
     for (const tracker of this.#trackers) tracker.observe(event)
   }
 
-  /** Returns the state of all expectations together. */
   stateAt(nowMs: number): ExpectationState {
     const states = this.#trackers.map((tracker) => tracker.stateAt(nowMs))
     if (states.includes('missing')) return 'missing'
     return states.includes('satisfied') ? 'satisfied' : 'decided'
   }
 
-  /** Returns the results once the wait has ended. */
   results(): readonly ExpectationResult[] {
     return this.#trackers.map((tracker) => tracker.result())
   }

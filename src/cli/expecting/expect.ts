@@ -189,7 +189,6 @@ async function captureResults(
   return { results: awaited.results(), badRows }
 }
 
-/** Maximum number of lines about bad rows. Further rows are only counted. */
 const badRowLinesMax = 10
 
 /** Maximum length of a shown problem. The message of a parser may contain the row. */

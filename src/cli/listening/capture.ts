@@ -18,7 +18,6 @@ export async function openCapture(path: string) {
   let written: Promise<void> = Promise.resolve()
   return {
     failed,
-    /** Resolves when the request has been written, or the write has failed. */
     append: (event: ReceivedEvent): Promise<void> => (written = written.then(() => write(event))),
     close: async (): Promise<void> => {
       await written

@@ -217,7 +217,6 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   return lines
 }
 
-/** The statuses that applications use to refuse a signature. */
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
 /** Suggests how to find out why an application refused a valid signature. Empty for any other request. */

@@ -279,14 +279,12 @@ function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io
   return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(options)}`
 }
 
-/** Returns the flags for sending all webhooks of a scenario, with retries in virtual time. */
 function scenarioFlags({ scenario }: ListenOptions): string {
   if (scenario === undefined) return ''
   const count = scenario.webhooks === 1 ? '' : ` --count ${scenario.webhooks}`
   return `${count} --retry-for 4h --clock virtual`
 }
 
-/** A file with the certificate of a test authority. It is deleted at the end of a `using` block. */
 interface AuthorityFile extends Disposable {
   readonly path: string
 }

@@ -21,7 +21,6 @@ export const runsMax = 4
 const waitingCharactersMax = 32 * 1024 * 1024
 /** Grace period for programs when the command ends without a signal. */
 const finishMs = 5_000
-/** Time between SIGTERM and SIGKILL. */
 const killMs = 500
 /** How long to read output after a program has ended. A process that it left behind could hold the pipe open. */
 const outputGraceMs = 500
@@ -125,7 +124,6 @@ export class EventProgram {
     this.#options.write(`--on-event ${this.#options.program} ${text}\n`)
   }
 
-  /** Resolves when nothing is running or waiting, or when the signal aborts. */
   async #untilIdle(end?: AbortSignal): Promise<void> {
     if (this.#running.size === 0 || end?.aborted === true) return
     await new Promise<void>((resolve) => {

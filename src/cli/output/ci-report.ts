@@ -4,7 +4,6 @@ import { formatCount } from './numbers.ts'
 /** One check in a report for CI, such as an expectation: a `testcase` in JUnit. */
 export interface ReportCase {
   readonly name: string
-  /** Why it failed; undefined if it passed. */
   readonly failure: Failure | undefined
 }
 

@@ -7,7 +7,6 @@ export interface TableColumn<Row> {
   /** Returns the text of a cell, which may contain control characters. */
   readonly text: (row: Row) => string
   readonly look?: keyof Style | ((row: Row) => keyof Style)
-  /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
   /** The column shrinks to this width before columns are dropped; 8 by default. */
   readonly columnsMin?: number
@@ -45,7 +44,6 @@ export class TextTable<Row> {
     this.#view = view
   }
 
-  /** Formats rows as lines. The first page begins with the header. */
   page(rows: readonly Row[]): string {
     const isFirst = this.#shown === undefined
     const shown = (this.#shown ??= fit(this.#columns, rows, this.#view.columns ?? Infinity))
@@ -59,7 +57,6 @@ export class TextTable<Row> {
     return lines.map((line) => this.#line(line, shown)).join('')
   }
 
-  /** The titles of the columns that were dropped. */
   get dropped(): readonly string[] {
     const shown = this.#shown?.length ?? this.#columns.length
     return this.#columns.slice(shown).map(({ title }) => title)
@@ -120,7 +117,6 @@ function fit<Row>(
   }
 }
 
-/** Shrinks the widest columns, one character at a time. */
 function narrowed(
   wanted: readonly number[],
   least: readonly number[],

@@ -28,9 +28,7 @@ const batchBytesMax = 1_024 * 1_024
 const batchesMax = 200
 
 interface SubjectsListener {
-  /** Called with the number of users so far. */
   readonly read: (users: number) => void
-  /** Called with a row that names no user. */
   readonly rejected: (row: RejectedRow) => void
 }
 

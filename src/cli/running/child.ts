@@ -54,7 +54,6 @@ export class Child {
     return !this.#isGone
   }
 
-  /** Ends the processes that the command left behind. The command itself must have ended. */
   async endLeftovers(): Promise<void> {
     this.signal('SIGTERM')
     for (let waitedMs = 0; this.signal(0); waitedMs += leftoversLookMs) {

@@ -63,7 +63,6 @@ export async function run(values: RunValues, words: readonly string[], io: Io): 
 
 const title = 'evroute run'
 
-/** What the reports say until the run has ended. */
 const cutOff: Report = {
   title,
   durationMs: 0,
@@ -157,7 +156,6 @@ function pendingCases(pending: number, { allowPending }: RunOptions): readonly R
   return [{ name: 'no delivery is pending', failure: { type: 'pending', message, detail } }]
 }
 
-/** @returns a function that stops passing signals on */
 function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): () => void {
   const pass = (): void => void child.signal(interrupted.reason as NodeJS.Signals)
   if (interrupted.aborted) pass()
@@ -194,7 +192,6 @@ async function pendingAtEnd(run: Omit<Run, 'style'>): Promise<number> {
   return bed.pending()
 }
 
-/** Formats where the receiver and the service are. Shows no secrets. */
 function addressesText(
   environment: TestBed['environment'],
   { page }: RunOptions,

@@ -106,7 +106,6 @@ function tallyText(names: readonly string[]): string {
     .join(', ')
 }
 
-/** Counts the occurrences of each name, in order of first occurrence. */
 function tally<Name>(names: readonly Name[]): ReadonlyMap<Name, number> {
   const counts = new Map<Name, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)

@@ -44,7 +44,6 @@ export async function openTestBed(
   return {
     receiver,
     environment,
-    /** Returns the number of the service's deliveries that are not settled. */
     pending: async () => (await service?.pending()) ?? 0,
     /** Must be called when the command has ended. With a virtual clock, retries take no time from then on. */
     commandEnded: () => clock?.skip(),
@@ -60,14 +59,12 @@ const lagMs = 5
 /** A virtual clock that follows the system's clock until `skip` is called. After that, waiting takes no time. */
 class SkippableClock extends VirtualClock {
   readonly #timer = setInterval(() => this.#follow(), lagMs).unref()
-  /** Ends the hold that keeps the clock from jumping. */
   readonly #release = this.hold()
 
   constructor() {
     super(systemClock.nowMs())
   }
 
-  /** From now on, the clock jumps to the next task whenever nothing else holds it. */
   skip(): void {
     clearInterval(this.#timer)
     this.#release()

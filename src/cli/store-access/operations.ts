@@ -49,7 +49,6 @@ const retryNote =
   'A failed webhook is retried until its retry window ends. Ctrl-C leaves pending deliveries in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
-/** A store that this process can open, and the configuration for the work on it. */
 interface FoundStore {
   readonly io: Io
   readonly runtime: Runtime

@@ -36,7 +36,6 @@ import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { readGiven, readStoreUrl } from '../secret.ts'
 import type { ServiceApi } from './service-api.ts'
 
-/** The store or service that a command works on. */
 type Target =
   | { readonly kind: 'service'; readonly api: ServiceApi }
   | {
@@ -124,11 +123,8 @@ async function readConfigurationOf(config: string | undefined, io: Io): Promise<
 
 /** A {@link DeliveryLog} of a store or a service. It returns records as they are printed with `--json`. */
 export interface Deliveries extends Pick<DeliveryLog, 'retry' | 'discard'> {
-  /** Deliveries, newest first. */
   list(request: ListRequest): Promise<readonly DeliveryListRecord[]>
-  /** The history of a delivery; undefined if it does not exist. */
   story(key: DeliveryKey): Promise<StoryRecord | undefined>
-  /** Compares the ledger with the rows of the store. */
   audit(): Promise<AuditRecord>
   /** Returns the status of the destinations. Only a service knows it. */
   destinations?(): Promise<readonly DestinationStatus[]>
@@ -136,9 +132,7 @@ export interface Deliveries extends Pick<DeliveryLog, 'retry' | 'discard'> {
 
 /** A {@link RegulationReader} of a store or a service. It returns records as they are printed with `--json`. */
 export interface RegulationRecords {
-  /** One regulation; undefined if it does not exist. */
   find(id: string): Promise<WholeRegulationFields | undefined>
-  /** Regulations, newest first. */
   list(request: Parameters<RegulationReader['list']>[0]): Promise<readonly ListedRegulationFields[]>
 }
 

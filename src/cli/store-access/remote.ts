@@ -20,7 +20,6 @@ import { storeName } from '../../store/index.ts'
 import type { RegulationRecords } from './readers.ts'
 import { queryText, ServiceApi, type ServiceRecord } from './service-api.ts'
 
-/** A line that a service writes while it syncs or removes an audience. */
 type ProgressLine =
   | (RejectedRow & { readonly kind: 'rejected' })
   | (MemberFields & { readonly kind: 'change' })
@@ -80,7 +79,6 @@ export function remoteAudiences(api: ServiceApi): AudienceOperations {
   }
 }
 
-/** Passes the lines of an answer to the listener, and returns the last. */
 async function lastLine(
   records: AsyncIterable<ServiceRecord>,
   { listener, drained }: Pick<AudienceSyncRequest, 'listener' | 'drained'>,
@@ -138,7 +136,6 @@ function changeOf({ userId, anonymousId, email, value }: MemberFields): Membersh
 
 /** Creates and reads regulations. */
 export interface ChangedRegulations extends RegulationRecords {
-  /** Stores a regulation. It is carried out later. */
   create(
     request: RegulationRequest,
   ): Promise<

@@ -110,13 +110,11 @@ export class ServiceApi {
     )
   }
 
-  /** Makes the error for a service that reports a failure in the middle of its work. */
   failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
     // The service may notice invalid input only in the middle of its work.
     return code === 'invalid_request' ? this.#refuses(message) : this.brokenOff(message)
   }
 
-  /** Makes the error for a service that stopped in the middle of its work. */
   brokenOff(why: string): EvrouteError {
     const hint =
       'The changes so far are kept. See the log of the service, and run the command again.'
@@ -202,7 +200,6 @@ function isRecord(value: unknown): value is ServiceRecord {
   return isJsonObject(value) && value['v'] === 1 && typeof value['kind'] === 'string'
 }
 
-/** Returns the service's own reason for a refusal; undefined if the body has none. */
 function refusalIn({
   body,
 }: JsonReply): { readonly code: string; readonly message: string } | undefined {
@@ -306,9 +303,7 @@ function conditionsOf(filter: DeliveryFilter): Parameters {
 export interface HttpRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** Aborts the request and its answer. */
   readonly signal: AbortSignal
-  /** The body, in parts; empty by default. */
   readonly body?: Iterable<string> | AsyncIterable<Uint8Array>
 }
 

@@ -12,7 +12,6 @@ export interface BottomText {
 export interface BottomLineParts {
   readonly stream: OutputStream
   readonly clock: Clock
-  /** Returns the text, at most `columnsMax` columns wide. */
   readonly text: (columnsMax: number) => BottomText
 }
 
@@ -51,13 +50,11 @@ export class BottomLine {
     }
   }
 
-  /** Shows the line until `close`. */
   open(): void {
     this.#isOpen = true
     this.draw()
   }
 
-  /** Draws the line at once. */
   draw(): void {
     this.#cancel()
     if (!this.#isOpen || !this.#isAtStart) return
@@ -80,7 +77,6 @@ export class BottomLine {
     this.#erase()
   }
 
-  /** Hides the line until the width stops changing. */
   resized(): void {
     this.#hide()
     this.#drawIn(resizeMs)
@@ -93,7 +89,6 @@ export class BottomLine {
     this.draw()
   }
 
-  /** Hides the line until it is opened again. */
   close(): void {
     this.#hide()
     this.#isOpen = false

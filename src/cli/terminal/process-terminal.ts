@@ -4,7 +4,6 @@ import { StringDecoder } from 'node:string_decoder'
 
 /** Passed to {@link ProcessTerminal.open}. */
 export interface TerminalListeners {
-  /** Called with the text of one or several keys. */
   input(text: string): void
   resized(): void
   /** Called when this process begins, or continues, to read keys. */
@@ -74,7 +73,6 @@ export class ProcessTerminal {
     return close
   }
 
-  /** Gives the terminal to another program until the work ends. */
   async lend(work: () => Promise<void>): Promise<void> {
     this.#isLent = true
     this.#leave()
@@ -108,7 +106,6 @@ function isInForeground(): boolean {
   return groups === undefined || ownsTerminal(groups)
 }
 
-/** The process group of this process, and the foreground group of the terminal. */
 type ProcessGroups = readonly [own: number, terminal: number]
 
 /** Whether this process may use the terminal. True if there is no foreground group, and so no job control. */

@@ -215,7 +215,6 @@ function orNone(decompress: () => Buffer): readonly Buffer[] {
   }
 }
 
-/** Encodes text in Windows-1252; undefined if a character does not exist in it. */
 function windowsBytes(text: string): Buffer | undefined {
   const latin = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
     const index = windowsCharacters.indexOf(character)

@@ -16,7 +16,6 @@ const bytesPerMs = 256
 const burstMs = 2_000
 
 interface DigestRecipe extends Mistake {
-  /** Computes the digests that result from the mistake. */
   readonly digests: (source: {
     readonly algorithm: Algorithm
     readonly body: Buffer
@@ -93,7 +92,6 @@ export class Diagnostician {
     return undefined
   }
 
-  /** Yields single mistakes first, then pairs. */
   *#causes(): Generator<Cause> {
     yield {}
     for (const key of this.#keys) yield { key }

@@ -40,7 +40,6 @@ export class SuspectBody {
     this.bytes = bytes
   }
 
-  /** Whether the body is small enough to be rewritten. */
   get isRewritable(): boolean {
     return this.bytes.length <= rewrittenBytesMax
   }
@@ -71,7 +70,6 @@ export class SuspectBody {
     return this.#tokens.flatMap((each) => writeJson(each, style) ?? [])
   }
 
-  /** Writes the JSON in a style, with the keys of every object sorted. */
   sorted(style: JsonStyle): readonly string[] {
     const parsed = this.#parse()
     if (parsed === undefined) return []

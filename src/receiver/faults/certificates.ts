@@ -40,7 +40,6 @@ export const tlsKinds: readonly TlsKind[] = Object.freeze([
 
 /** The certificate of a receiver, with that of the authority that signed it. */
 export interface ReceiverCertificate extends Certificate {
-  /** The authority's certificate in PEM; null for a self-signed certificate. */
   readonly authority: string | null
 }
 

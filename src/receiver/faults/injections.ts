@@ -17,7 +17,6 @@ export interface InjectionSettings {
   readonly delay: DelayRange
   /** The share of webhooks that fail instead of following a plan, from 0 to 1. */
   readonly failShare: number
-  /** The answer to webhooks that fail. */
   readonly failure: GivenAnswer
 }
 
@@ -62,7 +61,6 @@ export class Injections {
     this.#next = [...this.#next, next]
   }
 
-  /** Drops the answers queued ahead of the plans. */
   dropNext(): void {
     this.#next = []
   }

@@ -38,7 +38,6 @@ export function readPathDirectives(target: string): PathDirectives {
   return { delayMs: found.delayMs, answer: found.answer, problem: null }
 }
 
-/** Adds a directive. Returns the problem if the directive is invalid. */
 function follow(
   found: { delayMs?: number; answer?: GivenAnswer },
   directive: Directive,

@@ -64,7 +64,6 @@ export class AnswerPlans {
     return this.#plans.map((plan) => ({ plan: planText(plan), given: this.#given.get(plan) ?? 0 }))
   }
 
-  /** Takes the next answer for a webhook; undefined if no plan applies to it. */
   next(webhook: PlannedWebhook): GivenAnswer | undefined {
     const plan = planFor(this.#plans, webhook)
     if (plan === undefined) return undefined

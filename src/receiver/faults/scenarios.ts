@@ -16,9 +16,7 @@ export interface Scenario {
     readonly tls?: TlsKind
     readonly endpoints?: number
   }
-  /** How many webhooks to send. */
   readonly webhooks: number
-  /** The required outcome of every webhook. */
   readonly expected: {
     readonly state: DeliveryState
     /** Minimum and maximum requests for each webhook, over all endpoints. */

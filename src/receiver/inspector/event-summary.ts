@@ -28,7 +28,6 @@ const textMax = 200
 /** Maximum events in a batch of summaries. */
 export const summariesMax = 1_000
 
-/** Facts about an event that depend on earlier events. */
 interface Noted {
   readonly repeatOf: number | null
   /** The summary, if it depends on earlier events. Other summaries are made on demand. */
@@ -47,14 +46,12 @@ export class EventSummaries {
     this.#log = log
   }
 
-  /** Returns at most 1,000 events with a higher number, oldest first. */
   after(seq: number): readonly ReceivedEvent[] {
     const events = this.#log.after(seq, summariesMax)
     this.#noteUpTo(events.at(-1)?.seq ?? 0)
     return events
   }
 
-  /** Summarises an event that the log still keeps. */
   of(event: ReceivedEvent): EventSummary {
     this.#noteUpTo(event.seq)
     const { seq, atMs, type, userId, signature, code, status, injected, forward } = event

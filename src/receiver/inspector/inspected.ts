@@ -9,7 +9,6 @@ import type { Waits } from '../waits.ts'
 export interface Inspected {
   readonly log: EventLog
   readonly expectations: Expectations
-  /** Waits that end when the receiver closes. */
   readonly waits: Waits
   readonly secret: string | undefined
   readonly clock: Clock
@@ -19,7 +18,6 @@ export interface Inspected {
   readonly sessions: PageSessions | undefined
   /** Whether an Authorization header contains the receiver's token; undefined if no token is set. */
   readonly isToken?: ((authorization: string | undefined) => boolean) | undefined
-  /** Whether requests are passed on to a target or a program. */
   readonly passesOn: boolean
   /** The planned answers; undefined for a capture, which receives nothing. */
   readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext' | 'dropNext'> | undefined

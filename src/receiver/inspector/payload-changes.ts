@@ -8,7 +8,6 @@ export interface PayloadChange {
   readonly path: string
   /** The previous value as JSON, at most 200 characters; null if there was none. */
   readonly before: string | null
-  /** The current value, in the same form. */
   readonly after: string | null
 }
 
@@ -18,7 +17,6 @@ export interface PayloadChanges {
   readonly previous: number | null
   /** The first 100 changes. */
   readonly changes: readonly PayloadChange[]
-  /** The number of further changes. */
   readonly more: number
 }
 

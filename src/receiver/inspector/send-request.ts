@@ -51,7 +51,6 @@ export interface OutgoingRequest extends Pick<Edit, 'url'> {
   /** The headers. Only end-to-end headers are sent. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Whether to sign the request with the receiver's secret. */
   readonly isSigned: boolean
 }
 

@@ -11,7 +11,6 @@ import type { Inspected } from './inspected.ts'
 const quietFrameMs = 40
 /** How long to collect requests during a burst, so that the page draws less often and takes less CPU. */
 const crowdedFrameMs = 100
-/** A message with at least this many requests begins a burst. */
 const crowdedMin = 20
 /** A message is sent at once when this many requests wait, because a receiver keeps only 1,000 by default. */
 const waitingMax = 900
@@ -86,7 +85,6 @@ function arrivalsOf(
   return crowd.length > 0 ? { crowd, ...message } : message
 }
 
-/** Requests with consecutive numbers and the same value of `failed`. */
 type Run = readonly [from: number, to: number, failed: boolean]
 
 function runsOf(events: readonly ReceivedEvent[]): readonly Run[] {
@@ -106,13 +104,11 @@ function frameAfter(count: number): number {
   return count >= crowdedMin ? crowdedFrameMs : quietFrameMs
 }
 
-/** Returns the number in the id of a message; undefined if the message is not from this run. */
 function seqOf(id: string | undefined, run: string): number | undefined {
   const [, ofRun, seq] = /^(\w+)-(\d{1,15})$/.exec(id ?? '') ?? []
   return ofRun === run ? Number(seq) : undefined
 }
 
-/** Resolves when the log has an event with a higher number, when the signal aborts, or after `waitMs`. */
 function eventAfter(
   seq: number,
   log: EventLog,

@@ -89,7 +89,6 @@ function trackPhrases(body: JsonObject): readonly Phrase[] {
   ]
 }
 
-/** Formats the value of a property. A list is shown as its length. */
 function propertyText(value: JsonValue | undefined): string {
   return Array.isArray(value) ? String(value.length) : valueText(value)
 }

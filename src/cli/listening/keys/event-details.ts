@@ -62,7 +62,6 @@ function answerText({ status, durationMs, bytes, signature, injected }: Received
   return `${parts.join(' ')}, ${formatCount(bytes)} bytes, signature ${signature}`
 }
 
-/** Headers that curl sets itself. */
 const ownHeaders = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'expect'])
 
 /** Returns a POSIX shell command that sends the bytes and headers of a request again. */

@@ -73,11 +73,9 @@ export interface KeyTargets {
   readonly secret: string | undefined
   /** Forwards a request again, and returns the result as text. If undefined, requests go to the receiver again. */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
-  /** Opens the page in a browser, and returns the result as text. */
   readonly openPage: () => Promise<string>
 }
 
-/** Maximum number of requests that are held while the display is paused. */
 const heldMax = 1_000
 
 const captureFile = './evroute-capture.ndjson'
@@ -109,7 +107,6 @@ class ListenKeys {
     this.io = { ...io, stdout: this.#line.over(io.stdout), stderr: this.#line.over(io.stderr) }
   }
 
-  /** Starts to read keys, until `close`. */
   open(targets: KeyTargets): void {
     this.#targets = targets
     this.#parts.io.stop.addEventListener('abort', this.#onStop, { once: true })

@@ -6,7 +6,6 @@ import type { Style } from '../../output/style.ts'
 import type { BottomText } from '../../terminal/bottom-line.ts'
 import { editLine, viewLine, type EditedLine, type Key } from '../../terminal/key.ts'
 
-/** How the next key is interpreted. */
 type KeysMode =
   | { readonly kind: 'keys' }
   | { readonly kind: 'failure' }
@@ -46,7 +45,6 @@ export type KeyEffect =
 
 type Events = readonly ReceivedEvent[]
 
-/** What a key changes in the state, and the actions that it triggers. */
 interface Change extends Partial<KeysState> {
   readonly effects?: readonly KeyEffect[]
 }
@@ -139,7 +137,6 @@ function matching(events: Events, filter: Match | undefined): Events {
 const plainMode: KeysMode = { kind: 'keys' }
 const interruption: Change = { mode: { kind: 'ending' }, effects: [{ kind: 'interrupt' }] }
 
-/** Handlers by lower-case character or kind of key. */
 const handlers = new Map<string, (state: KeysState, events: Events) => Change>([
   ['enter', (state) => withCurrent(state, 'show')],
   ['up', (state, events) => picking(state, events, -1)],
@@ -273,7 +270,6 @@ function stepFilter(
   }
 }
 
-/** Sets the filter. Keys then act only on requests that it shows. */
 function filtered({ picked }: KeysState, filter: Match | undefined, kept: Events): Change {
   const [stillPicked] = matching(picked === undefined ? [] : [picked], filter)
   return { mode: plainMode, filter, picked: stillPicked, last: matching(kept, filter).at(-1) }
