@@ -89,6 +89,7 @@ export interface NumberedSubject extends Subject {
 
 /** Whether an expectation was met, with the counts, and the reason if it was not. */
 export interface ExpectationResult<Candidate extends Subject = NumberedSubject> {
+  /** The expectation in the match language. */
   readonly text: string
   readonly state: 'met' | 'unmet'
   /** The number of requests that matched in time. */

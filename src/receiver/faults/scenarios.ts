@@ -16,6 +16,7 @@ export interface Scenario {
     readonly tls?: TlsKind
     readonly endpoints?: number
   }
+  /** How many webhooks to send. */
   readonly webhooks: number
   readonly expected: {
     readonly state: DeliveryState
