@@ -148,6 +148,27 @@ test('one process of two in the same folder erases its archive, so that no event
   expect(await archived(ingest.folder, 'u_2')).toBe(files)
 })
 
+test('a process that only delivers replays no archive before its writer has erased it', async () => {
+  const { start } = await installation()
+  const ingest = await start('ingest')
+  await ingest.track('m_1')
+  const deliver = await start('deliver', ingest.folder)
+  await ingest.service.close()
+  const { id } = await deliver.admin('/v1/regulations', deletion)
+  const look = async () => {
+    await deliver.clock.advance(watchEveryMs)
+    return deliver.admin(`/v1/regulations/${String(id)}`)
+  }
+  await vi.waitUntil(async () => (await look())['archive'] !== null)
+  const replay = () => deliver.admin('/v1/replay', { all: true })
+  expect(await replay()).toMatchObject({ error: { code: 'deletion_running' } })
+  expect(await archived(ingest.folder)).toBe(1)
+
+  await start('ingest', ingest.folder)
+  await vi.waitUntil(async () => (await look())['finishedAt'] !== null, { timeout: 20_000 })
+  expect(await replay()).toMatchObject({ kind: 'replay', events: 0 })
+})
+
 test('an offline command leaves the archive to the service that writes to it', async () => {
   const { start, document, store } = await installation()
   const service = await start('all')
