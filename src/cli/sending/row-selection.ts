@@ -136,9 +136,13 @@ export class SelectedRows implements RowSource {
 
   /** @param callOf - returns the call in a row. Its type and timestamp decide whether the row is selected */
   #select(rows: readonly Row[], callOf: (row: JsonObject) => JsonObject): readonly Row[] {
-    const selected = rows.filter(
-      (row) => row.kind === 'bad' || isSelected(callOf(row.value), this.#selection),
-    )
+    const { types } = this.#selection
+    const selected = rows.flatMap((row) => {
+      if (row.kind === 'bad') return row
+      const call = callOf(row.value)
+      if (types !== undefined && !types.some((type) => type === call['type'])) return []
+      return selectByTime(row, call, this.#selection) ?? []
+    })
     this.#skipped += rows.length - selected.length
     return selected
   }
@@ -176,16 +180,18 @@ function callOfRow(row: Row): Row {
   return { ...row, value: callOfArchivedRow(value) }
 }
 
-function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection): boolean {
-  if (types !== undefined && !types.some((type) => type === call['type'])) return false
-  if (sinceMs === undefined && untilMs === undefined) return true
-  const { timestamp, originalTimestamp } = call
+/** Returns undefined if the row is outside the times. Rejects a row whose time cannot be read. */
+function selectByTime(
+  row: Row,
+  { timestamp, originalTimestamp }: JsonObject,
+  { sinceMs = -Infinity, untilMs = Infinity }: RowSelection,
+): Row | undefined {
+  if (sinceMs === -Infinity && untilMs === Infinity) return row
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  // Select calls with an unreadable timestamp, so that the client rejects them. Captured webhooks with one are sent.
-  // Skip deletions with one, because nothing would reject them.
-  if (atMs === undefined)
-    return Boolean(timestamp ?? originalTimestamp) && call['type'] !== 'delete'
-  return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
+  if (atMs !== undefined) return atMs >= sinceMs && atMs < untilMs ? row : undefined
+  if (!(timestamp ?? originalTimestamp)) return undefined
+  const message = 'Cannot select the row by time: its timestamp is not ISO 8601'
+  return { kind: 'bad', line: row.line, code: 'wrong_type', message }
 }
 
 /** Gives a row without a messageId an id from its file, index and content, so that every run gives it the same id. */

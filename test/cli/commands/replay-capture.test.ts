@@ -145,6 +145,14 @@ describe('replay of a capture', () => {
     expect(late).toMatchObject({ code: 0, summary: { read: 1, delivered: 1, skipped: 2 } })
   })
 
+  test('rejects a request whose time it must select by and cannot read', async () => {
+    const file = await capture([{ body: track('m_1', 'yesterday') }, { body: track('m_2') }])
+    expect(await replay(file)).toMatchObject({ code: 0, summary: { delivered: 2 } })
+    const { code, records, summary } = await replay(file, ['--until', '2026-10-05'])
+    expect({ code, summary }).toMatchObject({ code: 3, summary: { delivered: 1, rejected: 1 } })
+    expect(records).toContainEqual(expect.objectContaining({ line: 1, code: 'wrong_type' }))
+  })
+
   test('rejects requests that were not webhooks, and rows that are not requests, and sends the rest', async () => {
     const file = await capture([{ body: track('m_1') }, { body: '{"type":"tra' }])
     await writeFile(file, `${track('m_9')}\n`, { flag: 'a' })

@@ -127,6 +127,14 @@ describe('replay', () => {
     },
   )
 
+  test('rejects a deletion whose time it must select by and cannot read', async () => {
+    const rows = [call('m_1', '03', { type: 'delete', timestamp: 'yesterday' }), call('m_2', '03')]
+    const { code, ids, records } = await replay(['-', '--since', '2026-10-02'], rows.join('\n'))
+    expect({ code, ids }).toEqual({ code: 3, ids: ['m_2'] })
+    const message = 'Cannot select the row by time: its timestamp is not ISO 8601'
+    expect(records).toContainEqual({ v: 1, kind: 'rejected', line: 1, code: 'wrong_type', message })
+  })
+
   test('selects by the timestamp that the event will have', async () => {
     const rows = [
       call('m_1', '09', { originalTimestamp: '2026-10-01' }),
