@@ -1,11 +1,9 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
-import { busyTimeoutMs, openDatabase, type Database } from './sqlite/database.ts'
-import { expectFile } from './sqlite/store-file.ts'
-import { realPathOf } from './sqlite/store-file.ts'
+import type { Database } from './sqlite/database.ts'
 import { expectTables } from './sqlite/schema.ts'
-import { storeError } from './sqlite/store-error.ts'
+import { openFile } from './sqlite/store-file.ts'
 import { expectUsable, fileOf, refusalOf } from './store-url.ts'
 
 interface BackUpRequest {
@@ -33,20 +31,12 @@ export async function backUpStore({ from, to }: BackUpRequest): Promise<BackUp> 
     ? { why, hint: 'Use pg_dump for PostgreSQL.' }
     : refusalOf(from, why)
   expectUsable(from, refusal, { cannot: 'Cannot back up the store' })
-  let path = fileOf(from)
-  let database: Database | undefined
-  try {
-    path = realPathOf(path)
-    expectFile(path)
-    database = await openDatabase(path, 'read')
-    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
+  return openFile(fileOf(from), { access: 'read' }, ({ path, database }) => {
     expectTables(database, path)
-    return copy(database, resolve(to))
-  } catch (error) {
-    throw storeError(path, error)
-  } finally {
-    database?.close()
-  }
+    const copied = copy(database, resolve(to))
+    database.close()
+    return copied
+  })
 }
 
 function copy(database: Database, target: string): BackUp {

@@ -1,12 +1,12 @@
 import { keyDigest } from '../postgres/dialect.ts'
 import { Counts } from '../sqlite/counts.ts'
-import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.ts'
-import { lockStore, type FileLock } from '../sqlite/file-lock.ts'
+import type { Database } from '../sqlite/database.ts'
+import type { FileLock } from '../sqlite/file-lock.ts'
 import { markMoved, readMove, type Move } from '../sqlite/moves.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { Statements } from '../sqlite/statements.ts'
 import { storeError } from '../sqlite/store-error.ts'
-import { expectFile, expectOneName, realPathOf } from '../sqlite/store-file.ts'
+import { openFile, type OpenedFile } from '../sqlite/store-file.ts'
 import { countsOf, type MovedTable, type Row, type StoreFigures } from './moved-tables.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
@@ -24,7 +24,7 @@ export class SqliteExport {
   /** Keeps statements, because an iterator does not protect its statement from garbage collection. */
   readonly #statements: Statements
 
-  private constructor(path: string, database: Database, lock?: FileLock) {
+  private constructor({ path, database, lock }: OpenedFile) {
     this.#path = path
     this.#database = database
     this.#lock = lock
@@ -40,12 +40,13 @@ export class SqliteExport {
    * it is not a store, is of a newer version, or cannot be opened
    */
   static open(name: string): Promise<SqliteExport> {
-    return openExport(name, 'write', (path, database, lock) => {
+    return openFile(name, { access: 'write', lockTo: 'move' }, (file) => {
+      const { path, database } = file
       // Refuse an empty file, because `migrate` would turn it into a store.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
       database.exec('BEGIN IMMEDIATE')
-      return new SqliteExport(path, database, lock)
+      return new SqliteExport(file)
     })
   }
 
@@ -56,10 +57,10 @@ export class SqliteExport {
    * opened
    */
   static look(name: string): Promise<SqliteExport> {
-    return openExport(name, 'read', (path, database) => {
-      expectTables(database, path)
-      database.exec('BEGIN')
-      return new SqliteExport(path, database)
+    return openFile(name, { access: 'read' }, (file) => {
+      expectTables(file.database, file.path)
+      file.database.exec('BEGIN')
+      return new SqliteExport(file)
     })
   }
 
@@ -133,31 +134,4 @@ export class SqliteExport {
 
 function sourceOf({ name, source = name }: MovedTable): string {
   return source
-}
-
-async function openExport(
-  name: string,
-  access: 'write' | 'read',
-  begin: (path: string, database: Database, lock: FileLock | undefined) => SqliteExport,
-): Promise<SqliteExport> {
-  let path = name
-  let lock: FileLock | undefined
-  let database: Database | undefined
-  try {
-    path = realPathOf(name)
-    expectFile(path)
-    if (access === 'write') {
-      expectOneName(path)
-      lock = await lockStore(path, 'move')
-    }
-    database = await openDatabase(path, access)
-    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
-    // Make an upgrade overwrite the old tables that it deletes.
-    database.exec('PRAGMA secure_delete = ON')
-    return begin(path, database, lock)
-  } catch (error) {
-    database?.close()
-    lock?.release()
-    throw storeError(path, error)
-  }
 }

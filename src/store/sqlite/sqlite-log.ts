@@ -7,8 +7,8 @@ import type { StoreLog } from '../store.ts'
 import { AudienceRows } from '../audiences/audience-rows.ts'
 import { RegulationRows } from '../regulations/regulation-rows.ts'
 import { Counts } from './counts.ts'
-import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
-import { expectFile, expectOneName, isReadable, realPathOf } from './store-file.ts'
+import { openDatabase, type Database } from './database.ts'
+import { isReadable, openFile, type OpenedFile } from './store-file.ts'
 import { FileLog } from './file-log.ts'
 import { expectNotMoved } from './moves.ts'
 import { expectTables } from './schema.ts'
@@ -24,12 +24,6 @@ const lookMs = 5
 
 /** Run a checkpoint once the write-ahead log has this many pages. A delivering process usually keeps it shorter. */
 const checkpointPages = 32_000
-
-/** A connection, with a `snapshot` if SQLite itself would not notice that the file changes. */
-interface Connection {
-  readonly database: Database
-  readonly snapshot?: Snapshot
-}
 
 /**
  * The delivery log of a file from which another process may be delivering. Never makes or upgrades a file, and
@@ -48,7 +42,7 @@ export class SqliteLog extends FileLog implements StoreLog {
   readonly #writes: WriteQueue
   #closed: Promise<void> | undefined
 
-  private constructor(path: string, { database, snapshot }: Connection, mayWrite: boolean) {
+  private constructor({ path, database }: OpenedFile, mayWrite: boolean, snapshot?: Snapshot) {
     const statements = new Statements(database)
     const counts = new Counts(statements)
     super({ statements, counts })
@@ -69,18 +63,24 @@ export class SqliteLog extends FileLog implements StoreLog {
    * be opened; for writing, also if it has several hard links
    */
   static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
-    let path = name
-    let connection: Connection | undefined
-    try {
-      path = realPathOf(name)
-      expectFile(path)
-      if (write) expectOneName(path)
-      connection = write ? { database: await connect(path, 'write') } : await connectToRead(path)
-      return new SqliteLog(path, connection, write)
-    } catch (error) {
-      connection?.database.close()
-      throw storeError(path, error)
+    let snapshot: Snapshot | undefined
+    const begin = (file: OpenedFile): SqliteLog => {
+      const { path, database } = file
+      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+      expectTables(database, path)
+      database.exec(`PRAGMA busy_timeout = ${lookMs}`)
+      return new SqliteLog(file, write, snapshot)
     }
+    try {
+      return await openFile(name, { access: write ? 'write' : 'read' }, begin)
+    } catch (error) {
+      if (write || !isWriteRefused((error as EvrouteError).cause) || !isReadable(name)) throw error
+    }
+    const open: typeof openDatabase = (path, access) => {
+      snapshot = new Snapshot(path)
+      return openDatabase(path, access)
+    }
+    return openFile(name, { access: 'snapshot', open }, begin)
   }
 
   close(): Promise<void> {
@@ -135,31 +135,6 @@ export class SqliteLog extends FileLog implements StoreLog {
       }
       await sleep(systemClock, 1)
     }
-  }
-}
-
-async function connectToRead(path: string): Promise<Connection> {
-  try {
-    return { database: await connect(path, 'read') }
-  } catch (error) {
-    if (!isWriteRefused(error) || !isReadable(path)) throw error
-    const snapshot = new Snapshot(path)
-    return { database: await connect(path, 'snapshot'), snapshot }
-  }
-}
-
-async function connect(path: string, access: Access): Promise<Database> {
-  const database = await openDatabase(path, access)
-  try {
-    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
-    database.exec('PRAGMA secure_delete = ON')
-    database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
-    expectTables(database, path)
-    database.exec(`PRAGMA busy_timeout = ${lookMs}`)
-    return database
-  } catch (error) {
-    database.close()
-    throw error
   }
 }
 

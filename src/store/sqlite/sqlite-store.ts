@@ -19,17 +19,11 @@ import { addEvents } from './adding.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { claim, nextDue } from './claiming.ts'
-import {
-  busyTimeoutMs,
-  openDatabase,
-  openMemory,
-  type Database,
-  type MemoryOptions,
-} from './database.ts'
-import { lockStore, type FileLock } from './file-lock.ts'
+import { openDatabase, openMemory, type Database, type MemoryOptions } from './database.ts'
+import type { FileLock } from './file-lock.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { ErasureTraces } from './erasure-traces.ts'
-import { expectFolder, expectOneName, realPathOf } from './store-file.ts'
+import { openFile } from './store-file.ts'
 import { FileGuard } from './file-guard.ts'
 import { FileLog } from './file-log.ts'
 import { Leases } from './leases.ts'
@@ -51,7 +45,7 @@ const [sampleId, sampleBytes] = [-1, 64 * 1024]
 /** Where a store is: in a locked file, or in memory with limits. */
 interface StoreLocation {
   readonly path: string
-  readonly lock?: FileLock
+  readonly lock?: FileLock | undefined
   readonly bounds?: MemoryBoundsOptions
 }
 
@@ -114,30 +108,17 @@ export class SqliteStore extends FileLog implements Store {
     open: typeof openDatabase = openDatabase,
     upgrade: UpgradeOptions = {},
   ): Promise<SqliteStore> {
-    let path = name
-    let lock: FileLock | undefined
-    let database: Database | undefined
-    try {
-      path = realPathOf(name)
-      expectFolder(path)
-      expectOneName(path)
-      lock = await lockStore(path)
-      database = await open(path)
-      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)
-      // `secure_delete` overwrites deleted rows, at no measurable cost.
-      database.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
+    return openFile(name, { access: 'create', lockTo: 'deliver from', open }, (file) => {
+      const { path, database } = file
+      database.exec('PRAGMA journal_mode = WAL')
       if (pragma(database, 'synchronous') !== synchronousFull)
         throw new Error('SQLite does not sync commits to disk')
       migrate(database, path, upgrade)
       // Write now, so that a read-only file fails here.
       database.exec("DELETE FROM counts WHERE name = ''")
       expectNotMoved(database, path)
-      return new SqliteStore(database, { path, lock })
-    } catch (error) {
-      database?.close()
-      lock?.release()
-      throw storeError(path, error)
-    }
+      return new SqliteStore(database, file)
+    })
   }
 
   /** Opens a store in memory or a temporary file; closing deletes it. Throws `store_unusable` if SQLite is too old. */

@@ -10,12 +10,65 @@ import {
 import { basename, dirname, isAbsolute, join, sep } from 'node:path'
 import { systemCode } from '../../model/index.ts'
 import { unusable, MissingStoreError } from '../store-errors.ts'
+import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
+import { lockStore, type FileLock } from './file-lock.ts'
+import { storeError } from './store-error.ts'
+
+/** How a process uses a store's file. */
+interface FileUse {
+  readonly access: Access
+  /** The use that no other process may make of the file meanwhile; by default, the file isn't locked. */
+  readonly lockTo?: 'deliver from' | 'move'
+  /** Opens the connection; {@link openDatabase} by default. */
+  readonly open?: typeof openDatabase
+}
+
+/** A connection to a store's file. */
+export interface OpenedFile {
+  /** The path of the file, without symbolic links. */
+  readonly path: string
+  readonly database: Database
+  readonly lock: FileLock | undefined
+}
+
+/**
+ * Opens the file of a store. Closes and unlocks it if `begin` throws.
+ *
+ * @param name - the file, or a symbolic link to it
+ * @throws EvrouteError `store_in_use` if another process holds the lock; `store_unusable` if the file or its
+ * folder is missing, if a file to write has several hard links, or for an error of SQLite
+ */
+export async function openFile<Opened>(
+  name: string,
+  { access, lockTo, open = openDatabase }: FileUse,
+  begin: (file: OpenedFile) => Opened,
+): Promise<Opened> {
+  let path = name
+  let lock: FileLock | undefined
+  let database: Database | undefined
+  try {
+    path = realPathOf(name)
+    if (access === 'create') expectFolder(path)
+    else expectFile(path)
+    if (access === 'create' || access === 'write') expectOneName(path)
+    lock = lockTo && (await lockStore(path, lockTo))
+    database = await open(path, access)
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
+    // Overwrite deleted rows, at no measurable cost.
+    database.exec('PRAGMA secure_delete = ON')
+    return begin({ path, database, lock })
+  } catch (error) {
+    database?.close()
+    lock?.release()
+    throw storeError(path, error)
+  }
+}
 
 /**
  * Returns the path of a file with all symbolic links resolved, even if the file does not exist yet, so that
  * every process finds the same lock and write-ahead log beside it. Returns a path in a missing folder unchanged.
  */
-export function realPathOf(path: string): string {
+function realPathOf(path: string): string {
   const known = realPathIfThere(path)
   if (known !== undefined) return known
   const folder = realPathIfThere(dirname(path))
@@ -45,8 +98,7 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** @throws EvrouteError `store_unusable` if the folder of a file does not exist */
-export function expectFolder(path: string): void {
+function expectFolder(path: string): void {
   const folder = dirname(path)
   if (existsSync(folder)) return
   throw unusable(
@@ -58,10 +110,8 @@ export function expectFolder(path: string): void {
 /**
  * Refuses a file with several names (hard links). SQLite finds the write-ahead log by the file's name, so a
  * process that uses a different name would miss changes and damage the file.
- *
- * @throws EvrouteError `store_unusable`
  */
-export function expectOneName(path: string): void {
+function expectOneName(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined || stats.nlink <= 1) return
   throw unusable(
@@ -70,8 +120,7 @@ export function expectOneName(path: string): void {
   )
 }
 
-/** @throws MissingStoreError if there is no such file */
-export function expectFile(path: string): void {
+function expectFile(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return
   throw new MissingStoreError({
     message: `Cannot use the store ${path}: there is no such file`,
