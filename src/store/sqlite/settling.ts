@@ -20,23 +20,14 @@ interface EndedRow {
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
-const endTried = rowsStatement(
-  '(?, ?, ?, ?, ?, ?)',
-  (rows) => `
-    UPDATE OR FAIL deliveries SET state = 'delivered', attempts = 1, reason = NULL, settled_at = ?,
-      try_url = tried.url, try_at = tried.at, try_duration = tried.duration,
-      try_status = tried.status, try_excerpt = tried.excerpt
-    FROM (WITH tried (id, url, at, duration, status, excerpt) AS (VALUES ${rows})
-      SELECT * FROM tried) AS tried
-    WHERE deliveries.id = tried.id AND deliveries.state = 'pending'`,
-)
-
 const end = rowsStatement(
-  '(?, ?, ?, ?)',
+  '(?, ?, ?, ?, ?, ?, ?, ?, ?)',
   (rows) => `
     UPDATE OR FAIL deliveries SET settled_at = ?, state = ended.state, attempts = ended.attempts,
-      reason = ended.reason
-    FROM (WITH ended (id, state, attempts, reason) AS (VALUES ${rows}) SELECT * FROM ended) AS ended
+      reason = ended.reason, try_url = ended.url, try_at = ended.at, try_duration = ended.duration,
+      try_status = ended.status, try_excerpt = ended.excerpt
+    FROM (WITH ended (id, state, attempts, reason, url, at, duration, status, excerpt)
+      AS (VALUES ${rows}) SELECT * FROM ended) AS ended
     WHERE deliveries.id = ended.id AND deliveries.state = 'pending'`,
 )
 
@@ -130,21 +121,16 @@ function returnToLane(
 /** Ends the deliveries that are still pending. Returns how many. */
 function writeEnds(endings: readonly Ending[], nowMs: number, parts: StoreParts): number {
   if (!parts.keepsLog) return forgetPending(endings, parts)
-  const tried: SqlValue[][] = []
-  const ended: SqlValue[][] = []
-  for (const ending of endings) {
-    const { id } = ending.delivery
-    const firstTry = firstTryOf(ending)
-    if (firstTry === undefined) {
-      const reason = ending.kind === 'delivered' ? null : toStored(ending.reason)
-      ended.push([id, ending.kind, ending.attempts, reason])
-    } else {
-      const { url, atMs, durationMs, status, excerpt } = firstTry
-      tried.push([id, toStored(url), atMs, durationMs, status, toStored(excerpt)])
-    }
-  }
-  const { statements } = parts
-  return statements.runRows(endTried, tried, [nowMs]) + statements.runRows(end, ended, [nowMs])
+  return parts.statements.runRows(end, endings.map(endedValues), [nowMs])
+}
+
+function endedValues(ending: Ending): readonly SqlValue[] {
+  const reason = ending.kind === 'delivered' ? null : toStored(ending.reason)
+  const ended = [ending.delivery.id, ending.kind, ending.attempts, reason]
+  const firstTry = firstTryOf(ending)
+  if (firstTry === undefined) return [...ended, null, null, null, null, null]
+  const { url, atMs, durationMs, status, excerpt } = firstTry
+  return [...ended, toStored(url), atMs, durationMs, status, toStored(excerpt)]
 }
 
 /**
