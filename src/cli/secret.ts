@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { EvrouteError, SettingError } from '../model/index.ts'
 import type { NamedSecret } from '../receiver/index.ts'
 import { readReference, type ReferencedValue } from '../runtime/index.ts'
@@ -27,7 +27,12 @@ export async function readGiven(
   }
   const referenced = await readReference(given, {
     env: io.env,
-    readFile: (path) => readFile(path, 'utf8'),
+    readFile: async (path) => {
+      if (!(await stat(path)).isFIFO()) return readFile(path, 'utf8')
+      // Reading a pipe like a file would ignore Ctrl-C.
+      const { readBody } = await import('./input.ts')
+      return (await readBody(path, io)).toString()
+    },
   })
   switch (referenced.kind) {
     case 'itself':

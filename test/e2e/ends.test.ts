@@ -197,22 +197,22 @@ test.skipIf(process.platform === 'win32')('Ctrl-C ends a command that reads a pi
   expect(await command.ended).toMatchObject({ code: 130, signal: null })
 })
 
-test.runIf(process.platform === 'linux')(
-  'Ctrl-C ends a command whose pipe has no writer',
-  async () => {
-    const pipe = join(await temporaryFolder(), 'pipe')
-    execFileSync('mkfifo', [pipe])
-    const command = startBinary(['send', '--file', pipe, '--dry-run'])
-    const files = `/proc/${command.pid}/fd`
-    const openFiles = async (): Promise<readonly string[]> => {
-      const names = await readdir(files)
-      return Promise.all(names.map((name) => readlink(join(files, name)).catch(() => '')))
-    }
-    await expect.poll(openFiles).toContain(pipe)
-    command.signal('SIGINT')
-    expect(await command.ended).toMatchObject({ code: 130, signal: null })
-  },
-)
+test.runIf(process.platform === 'linux').each([
+  ['send', '--dry-run', '--file', 'PIPE'],
+  ['sign', calls, '--secret', '@PIPE'],
+])('Ctrl-C ends %s if its pipe has no writer', async (...argv) => {
+  const pipe = join(await temporaryFolder(), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const command = startBinary(filled(argv, { PIPE: pipe }))
+  const files = `/proc/${command.pid}/fd`
+  const openFiles = async (): Promise<readonly string[]> => {
+    const names = await readdir(files)
+    return Promise.all(names.map((name) => readlink(join(files, name)).catch(() => '')))
+  }
+  await expect.poll(openFiles).toContain(pipe)
+  command.signal('SIGINT')
+  expect(await command.ended).toMatchObject({ code: 130, signal: null })
+})
 
 test.runIf(process.platform === 'linux')('init ends in a folder that takes no files', async () => {
   const { code, stderr } = await runBinary(['init', '--config', '/proc/x/evroute.config.json'])
