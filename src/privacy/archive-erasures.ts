@@ -29,6 +29,12 @@ export interface ArchiveErasuresOptions {
   readonly runtime: Runtime
 }
 
+/**
+ * How long calls of suppressed users may still be accepted. The regulation has an earlier time than its commit, and the
+ * clocks of machines differ by seconds.
+ */
+const suppressingMsMax = 60_000
+
 /** Erases the users of regulations from the archives of this process, once for each regulation. */
 export class ArchiveErasures {
   readonly #options: ArchiveErasuresOptions
@@ -78,11 +84,13 @@ export class ArchiveErasures {
       this.#left.delete(id)
       return
     }
-    const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
+    const { type, sourceIds, userIds, createdAtMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
       // If another process stored this regulation, a replay may still be running in this process.
       await endReplays?.()
+      const isSuppressing = effectsOf(type).suppression === 'add'
+      const untilMs = createdAtMs + (isSuppressing ? suppressingMsMax : 0)
       const erased =
         this.#erased.get(id) ?? (await eraseArchives({ sourceIds, userIds, untilMs, signal }))
       this.#erased.set(id, erased)

@@ -51,6 +51,13 @@ describe('A regulation', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
+  test('that suppresses erases calls that are archived while it is being stored', async () => {
+    const { regulations, create, archiveRequests } = makeRegulations()
+    await create({ type: 'SUPPRESS_WITH_DELETE_INTERNAL' })
+    await regulations.idle()
+    expect(archiveRequests).toMatchObject([{ untilMs: nowMs + 60_000 }])
+  })
+
   test('for an unknown source is not stored', async () => {
     const { regulations, store, wakes, infos } = makeRegulations()
     expect(await regulations.create({ ...request, sourceIds: ['shop'] })).toMatchObject({
