@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { EvrouteError, SettingError } from '../model/index.ts'
 import type { NamedSecret } from '../receiver/index.ts'
 import { readReference, type ReferencedValue } from '../runtime/index.ts'
+import { readBody } from './input.ts'
 import type { Io } from './io.ts'
 
 /** Reads `--secret` like {@link readGiven}. Falls back to EVROUTE_SECRET. */
@@ -30,7 +31,6 @@ export async function readGiven(
     readFile: async (path) => {
       if (!(await stat(path)).isFIFO()) return readFile(path, 'utf8')
       // Reading a pipe like a file would ignore Ctrl-C.
-      const { readBody } = await import('./input.ts')
       return (await readBody(path, io)).toString()
     },
   })
