@@ -38,8 +38,16 @@ const words: Readonly<Record<string, string>> = {
 
 /** Describes an error code, and appends the code: `connection refused (ECONNREFUSED)`. */
 export function failureText(code: string): string {
+  const known = code.replace(/^proxy_/, '')
+  return Object.hasOwn(words, known) ? `${failureWords(code)} (${known})` : failureWords(code)
+}
+
+/** Describes an error code without appending it: `connection refused`. */
+export function failureWords(code: string): string {
   const status = /^status_(\d+)$/.exec(code)?.[1]
   if (status !== undefined) return `answered ${status}`
-  if (code.startsWith('proxy_')) return `forward proxy: ${failureText(code.slice('proxy_'.length))}`
-  return Object.hasOwn(words, code) ? `${words[code] ?? ''} (${code})` : code
+  if (code.startsWith('proxy_')) {
+    return `forward proxy: ${failureWords(code.slice('proxy_'.length))}`
+  }
+  return Object.hasOwn(words, code) ? (words[code] ?? '') : code
 }

@@ -3,7 +3,7 @@ import { act, read, type NewRequest, type RequestEdit } from './api.ts'
 import { copy } from './copy.tsx'
 import { tell, tried, type Notice } from './notice.tsx'
 import { session } from './session.ts'
-import { signatureText } from './text.ts'
+import { reasonText, signatureText } from './text.ts'
 
 /** Sends a request again. The receiver signs an edited request, and an unchanged one only if `sign` is true. */
 export function resend(
@@ -27,7 +27,8 @@ export async function send(
   const sent = await tried(() => act('send', { request, endpoint }))
   if (sent === undefined) return false
   const { status, error, seq, signature } = sent
-  const end = status === null ? (error ?? 'there was no answer') : `the answer is ${status}`
+  const end =
+    status === null ? reasonText(error ?? 'there was no answer') : `the answer is ${status}`
   const isChecked = signature !== null && signature !== 'unchecked'
   const verdict = isChecked ? ` Signature ${signatureText(signature)}.` : ''
   // While a capture is shown, `select` would show the captured request with this number.

@@ -17,6 +17,7 @@ import {
   countText,
   dateText,
   hexText,
+  reasonText,
   signatureText,
   textOf,
   timeText,
@@ -143,7 +144,7 @@ function TargetAnswer(forward: NonNullable<EventRecord['forward']>): JSX.Element
   return (
     <Part title="Answer of your application">
       <p>
-        <span class={`badge ${answerLook(status)}`}>{status ?? error}</span>{' '}
+        <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span>{' '}
         <code>{visibleText(url)}</code> <span class="muted">in {ms} ms</span>
       </p>
       {answer === '' ? (
@@ -164,9 +165,9 @@ function TargetAnswer(forward: NonNullable<EventRecord['forward']>): JSX.Element
 }
 
 function noAnswerText(error: string): string {
-  return error === 'ECONNREFUSED'
-    ? 'Nothing listens there. Start your application, then resend.'
-    : 'There was no answer.'
+  const advice =
+    error === 'ECONNREFUSED' ? ' Nothing listens there. Start your application, then resend.' : ''
+  return `${reasonText(error)}.${advice}`
 }
 
 function Actions({ record }: RequestParts): JSX.Element {

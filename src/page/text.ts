@@ -1,3 +1,4 @@
+import { failureText } from '../model/failure-text.ts'
 import type { EventRecord, EventSummary } from '../receiver/index.ts'
 
 const dates = new Intl.DateTimeFormat('sv')
@@ -51,6 +52,11 @@ export function visibleText(text: string): string {
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
+}
+
+/** Describes the error codes in a reason: `answered 503, connection refused (ECONNREFUSED)`. */
+export function reasonText(reason: string, describe = failureText): string {
+  return visibleText(reason.split(', ').map(describe).join(', '))
 }
 
 export function bytesOf({ rawBase64 }: Pick<EventRecord, 'rawBase64'>): Uint8Array {

@@ -309,7 +309,7 @@ describe('a delivery', () => {
     expect(page.url()).toContain('state=failed')
     await page.getByRole('row', { name: /m_2/ }).getByRole('link').click()
     const story = page.getByRole('article')
-    await expect.poll(() => story.innerText()).toMatch(/✗ failed[^]*status_404/)
+    await expect.poll(() => story.innerText()).toMatch(/✗ failed[^]*answered 404/)
     const requests = story.getByRole('list', { name: 'Requests' })
     expect(await requests.innerText()).toMatch(/404[^]*ago\), attempt 1, not retried/)
     expect(await story.innerText()).toMatch(/Order Completed/)
@@ -338,7 +338,7 @@ describe('a delivery', () => {
         await page.getByRole('button', { name: 'Refresh' }).click()
         return row.innerText()
       }, afterRefresh)
-      .toMatch(/pending[^]*status_503/)
+      .toMatch(/pending[^]*answered 503/)
     await row.getByRole('link').click()
     const story = page.getByRole('article')
     await expect

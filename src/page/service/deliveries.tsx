@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DeliveryFields } from '../../delivery/index.ts'
+import { failureWords } from '../../model/failure-text.ts'
 import { Choice, Field, filledFields } from '../field.tsx'
 import { Moment, Shown } from '../shown.tsx'
-import { visibleText } from '../text.ts'
+import { reasonText, visibleText } from '../text.ts'
 import { useRead } from '../use-read.ts'
 import { read, readDeliveries, type Conditions } from './api.ts'
 import { deliveriesPath, storyPath } from './route.ts'
@@ -141,7 +142,7 @@ function row(delivery: DeliveryFields): Row {
       visibleText(userId?.slice(0, 60) ?? '–'),
       acceptedAt === null ? '–' : <Moment at={acceptedAt} />,
       attempts,
-      reason ?? '–',
+      reason === null ? '–' : <span title={reason}>{reasonText(reason, failureWords)}</span>,
     ],
   }
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { RequestFields, StoryRecord } from '../../delivery/index.ts'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
-import { answerLook, counted, countText, visibleText } from '../text.ts'
+import { answerLook, counted, countText, reasonText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
 import { usePolled } from '../use-read.ts'
 import { readStory } from './api.ts'
@@ -73,7 +73,7 @@ function Facts({ delivery }: Pick<StoryRecord, 'delivery'>): JSX.Element {
         {source} → {destination}
       </Pair>
       {reason === null ? null : (
-        <Pair name={state === 'pending' ? 'Last error' : 'Reason'}>{visibleText(reason)}</Pair>
+        <Pair name={state === 'pending' ? 'Last error' : 'Reason'}>{reasonText(reason)}</Pair>
       )}
       {moments.map(([name, at]) =>
         at === null ? null : (
@@ -138,8 +138,8 @@ function Request(request: RequestFields & { readonly isOpen: boolean }): JSX.Ele
   const { at, url, attempt, lane, outcome, status, error, ms, excerpt, isOpen } = request
   return (
     <li class={outcome}>
-      <span class={`badge ${answerLook(status)}`}>{status ?? error ?? 'no answer'}</span>{' '}
-      {visibleText(url)} <span class="muted">in {countText(Math.round(ms))} ms</span>
+      <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span> {visibleText(url)}{' '}
+      <span class="muted">in {countText(Math.round(ms))} ms</span>
       <p class="muted">
         {at === null ? null : (
           <>
@@ -151,9 +151,9 @@ function Request(request: RequestFields & { readonly isOpen: boolean }): JSX.Ele
         {outcome === 'retry' ? ', will be retried' : ''}
         {outcome === 'final' ? ', not retried' : ''}
       </p>
-      {status !== null && error !== null && error !== `status_${status}` ? (
-        <p class="problem">{visibleText(error)}</p>
-      ) : null}
+      {error === null || error === `status_${status}` ? null : (
+        <p class="problem">{reasonText(error)}</p>
+      )}
       {excerpt === '' ? null : (
         <details open={isOpen}>
           <summary>Answer</summary>
