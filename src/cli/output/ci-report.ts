@@ -27,7 +27,7 @@ export function githubAnnotations({ title, cases }: Report): string {
     .flatMap(({ name, failure }) => {
       if (failure === undefined) return []
       const message = data(`${name}: ${failure.message}\n${failure.detail}`)
-      const property = data(`${title}: expectation unmet`).replace(/:/g, '%3A').replace(/,/g, '%2C')
+      const property = data(title).replace(/:/g, '%3A').replace(/,/g, '%2C')
       return [`::error title=${property}::${message}\n`]
     })
     .join('')

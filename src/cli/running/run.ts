@@ -125,7 +125,7 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
     // Requests in progress at the timeout have arrived, so they count.
     await (options.hold ? bed.closeService() : bed.close())
-    const cases = pendingCases(pending, options)
+    const cases = [...exitCases(code), ...pendingCases(pending, options)]
     const durationMs = elapsedMs()
     const resultsView = { ...options, title, durationMs, json: false, cases }
     note(`${countsText(receiver.counts)} in ${formatDuration(durationMs)}`)
@@ -133,7 +133,6 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
       note(`Deliveries still pending: ${formatCount(pending)}`)
     }
     const expected = await reportResults(awaited.results(), resultsView, io)
-    if (code !== 0) print(endText(code))
     const end = code === 0 ? expected : code
     if (options.hold && end !== exitCodes.ok) {
       print(`${pageText(environment)}  shows what arrived. Press Ctrl-C to stop.`)
@@ -144,6 +143,19 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     endPassing()
     await child.endLeftovers()
   }
+}
+
+/** Returns a failed check if the command failed. */
+function exitCases(code: number): readonly ReportCase[] {
+  if (code === 0) return []
+  const [signal] = Object.entries(constants.signals).find(([, each]) => each + 128 === code) ?? []
+  const message = `ended with exit code ${code}${signal === undefined ? '' : ` (${signal})`}`
+  return [
+    {
+      name: 'the command',
+      failure: { type: 'exit_code', message, detail: 'Its output says why.' },
+    },
+  ]
 }
 
 /** Returns a failed check if deliveries are pending, because later retries would change the counts. */
@@ -209,9 +221,4 @@ function addressesText(
 
 function pageText({ EVROUTE_URL }: TestBed['environment']): string {
   return `Page      ${inspectorUrl(EVROUTE_URL) ?? ''}`
-}
-
-function endText(code: number): string {
-  const [signal] = Object.entries(constants.signals).find(([, each]) => each + 128 === code) ?? []
-  return `The command ended with exit code ${code}${signal === undefined ? '' : ` (${signal})`}`
 }

@@ -231,7 +231,7 @@ describe('expect', () => {
     expect(code).toBe(5)
     expect(await readFile(junit, 'utf8')).toContain('<failure type="too_few" message="expected at')
     expect(await readFile(summary, 'utf8')).toContain('1 of 2 expectations met')
-    expect(stderr).toMatch(/^::error title=evroute expect%3A expectation unmet::type:page: /m)
+    expect(stderr).toMatch(/^::error title=evroute expect::type:page: /m)
     expect((await run(argv, { env: { GITHUB_ACTIONS: 'true' } })).stderr).toContain('::error ')
     expect((await run(argv)).stderr).not.toContain('::error ')
   })

@@ -45,21 +45,24 @@ describe('a delivery that is pending at the end of a run', () => {
 
 describe('the exit of a command', () => {
   test.each([
-    ['process.exit(7)', 7, 'The command ended with exit code 7\n'],
-    [
-      "process.kill(process.pid, 'SIGKILL')",
-      137,
-      'The command ended with exit code 137 (SIGKILL)\n',
-    ],
-  ])('is named as the reason for a failure: %s', async (program, expected, line) => {
-    const { code, stderr } = await runModule(['--expect', 'type:track'], program)
+    ['process.exit(7)', 7, '7'],
+    ["process.kill(process.pid, 'SIGKILL')", 137, '137 (SIGKILL)'],
+  ])('is a failed check if it is not 0: %s', async (program, expected, named) => {
+    const path = join(await temporaryFolder(), 'report.xml')
+    const argv = ['--expect', 'type:track never', '--report', `junit=${path}`]
+    const { code, stderr } = await runModule(argv, program)
     expect(code).toBe(expected)
-    expect(stderr.endsWith(line)).toBe(true)
+    const message = `ended with exit code ${named}`
+    expect(stderr).toMatch(/\n✔ type:track never: .*\n✖ the command: .*\n {2}Its output .*\n$/)
+    expect(stderr).toContain(message)
+    const report = await readFile(path, 'utf8')
+    expect(report).toContain('tests="2" failures="1"')
+    expect(report).toContain(`<failure type="exit_code" message="${message}">`)
   })
 
   test('is not mentioned after a success', async () => {
     const { stderr } = await runModule([], '')
-    expect(stderr).not.toContain('The command ended')
+    expect(stderr).not.toContain('the command')
   })
 })
 
