@@ -51,7 +51,7 @@ const request = z.object({
   error: textOrNull,
   ms: z.number(),
   at: moment,
-  excerpt: textOrNull,
+  excerpt: text,
 })
 
 const endpoint = z.object({
@@ -208,6 +208,24 @@ export type AnswerRecord<Name extends AnswerName> = Name extends AnswerName
 type DeepReadonly<Value> = Value extends object
   ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
   : Value
+
+/** An audience or computed trait. */
+export type AudienceFields = Omit<AnswerRecord<'audiences'>['audiences'][number], 'kind'>
+
+/** A member. Its value is true in an audience, a value in a computed trait, and null if the member leaves. */
+export type MemberFields = AnswerRecord<'members'>['memberList'][number]
+
+/** A delivery without its body and requests. */
+export type DeliveryFields = AnswerRecord<'story'>['delivery']
+
+/** A delivery in a list. */
+export type DeliveryListRecord = AnswerRecord<'deliveries'>['deliveries'][number]
+
+/** A request to an endpoint. */
+export type RequestFields = AnswerRecord<'story'>['requests'][number]
+
+/** A regulation in a list. */
+export type ListedRegulationFields = AnswerRecord<'regulations'>['regulations'][number]
 
 /** A destination with its sources, endpoints and counts. */
 export type DestinationFields = AnswerRecord<'destinations'>['destinations'][number]

@@ -12,8 +12,14 @@ export {
 export type {
   AnswerName,
   AnswerRecord,
+  AudienceFields,
+  DeliveryFields,
+  DeliveryListRecord,
   DestinationFields,
   EndpointFields,
+  ListedRegulationFields,
+  MemberFields,
+  RequestFields,
   SourceFields,
 } from './answer-schemas.ts'
 export type {

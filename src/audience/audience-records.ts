@@ -7,35 +7,13 @@ import type { RejectedRow, SyncCounts } from './sync-listener.ts'
 /** A JSON record about audiences. Its field names are public API. */
 export type AudienceRecord = Readonly<Record<string, unknown>>
 
-/** An audience or computed trait as JSON. Times are ISO 8601 in UTC. */
-export interface AudienceFields extends AudienceRecord {
-  readonly key: string
-  readonly name: string
-  readonly class: Audience['computationClass']
-  readonly computationId: string
-  readonly source: string
-  readonly members: number
-  readonly createdAt: string | null
-  /** When the last complete sync ended; null if none has. */
-  readonly syncedAt: string | null
-}
-
-/** A member as JSON. */
-export interface MemberFields extends AudienceRecord {
-  readonly userId: string | null
-  readonly anonymousId: string | null
-  readonly email: string | null
-  /** In an audience, true. In a computed trait, the member's value. Null if the member leaves. */
-  readonly value: unknown
-}
-
 /** Makes the record of an audience or computed trait. */
-export function audienceRecord(audience: Audience): AudienceFields & { readonly kind: 'audience' } {
-  return { kind: 'audience', ...audienceFields(audience) }
+export function audienceRecord(audience: Audience) {
+  return { kind: 'audience' as const, ...audienceFields(audience) } satisfies AudienceRecord
 }
 
 /** Makes the fields of a member, or of a change to one. */
-export function memberFields({ identity, value }: MembershipChange): MemberFields {
+export function memberFields({ identity, value }: MembershipChange) {
   const { userId, anonymousId, email } = identity
   const parsed = value === null ? null : (JSON.parse(value) as unknown)
   return { userId, anonymousId, email, value: parsed }
@@ -83,7 +61,7 @@ export function removalRecord(
   return { kind: 'removal', outcome: kind, dryRun, audience: audienceFields(audience), left }
 }
 
-function audienceFields(audience: Audience): AudienceFields {
+function audienceFields(audience: Audience) {
   const { key, name, computationClass, computationId, sourceId, members } = audience
   return {
     key,

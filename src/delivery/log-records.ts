@@ -3,99 +3,36 @@ import { auditEquations, type AuditEquation } from './audit.ts'
 import { formatDeliveryId } from './delivery-id.ts'
 import type { DeliveryStory, LoggedDelivery, StoreAudit } from './log-port.ts'
 
-/** A JSON record from the delivery log. Its field names are public API. */
-export type LogRecord = Readonly<Record<string, unknown>>
-
-/** A logged delivery as JSON. Times are ISO 8601 in UTC. */
-export interface DeliveryFields
-  extends
-    LogRecord,
-    Pick<
-      LoggedDelivery,
-      | 'messageId'
-      | 'type'
-      | 'eventName'
-      | 'userId'
-      | 'state'
-      | 'lane'
-      | 'attempts'
-      | 'windowAttempts'
-      | 'manualRetries'
-      | 'reason'
-    > {
-  /** `<destination>/<number>`. */
-  readonly id: string
-  readonly source: string
-  readonly destination: string
-  /** When the event was accepted; never null. */
-  readonly acceptedAt: string | null
-  /** When the first round in the current retry window started; null until a retry is scheduled. */
-  readonly firstAttemptAt: string | null
-  /** When the next round is due; null unless the delivery is pending. */
-  readonly dueAt: string | null
-  /** When the retry window ends; null before the first failed round. */
-  readonly expiresAt: string | null
-  /** When the delivery ended; null while it is pending. */
-  readonly settledAt: string | null
-  /** Endpoints that get no requests for the delivery until the time `until`, or for good if it is null. */
-  readonly holds: readonly { readonly url: string; readonly until: string | null }[]
-}
-
-/** A request to an endpoint as JSON. Times are ISO 8601 in UTC. */
-export interface RequestFields
-  extends
-    LogRecord,
-    Pick<RequestRecord, 'url' | 'lane' | 'attempt' | 'outcome' | 'status' | 'error' | 'excerpt'> {
-  readonly ms: number
-  readonly at: string | null
-}
-
-/** A delivery in a list. */
-export type DeliveryListRecord = DeliveryFields & Readonly<Record<'kind', 'delivery'>>
-
-/** A delivery with its body and its requests. */
-export interface StoryRecord extends LogRecord {
-  readonly kind: 'story'
-  readonly delivery: DeliveryFields
-  readonly requests: readonly RequestFields[]
-  readonly body: string
-}
-
-/** The counts of a store, and whether they balance. */
-export interface AuditRecord extends LogRecord, StoreAudit {
-  readonly kind: 'audit'
-  /** Whether all equations hold. */
-  readonly balanced: boolean
-  /** The equations that do not hold. */
-  readonly imbalances: readonly { readonly equation: string; readonly difference: number }[]
-}
+/** A JSON record from the delivery log. Its field names are public API. Times are ISO 8601 in UTC. */
+type LogRecord = Readonly<Record<string, unknown>>
 
 /** The last time that a Date can represent. A `Retry-After` may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
 /** Makes a record of a delivery without its body and requests. */
-export function loggedDeliveryRecord(delivery: LoggedDelivery): DeliveryListRecord {
-  return { kind: 'delivery', ...deliveryFields(delivery) }
+export function loggedDeliveryRecord(delivery: LoggedDelivery) {
+  return { kind: 'delivery' as const, ...deliveryFields(delivery) } satisfies LogRecord
 }
 
 /** Makes a record of a delivery with its body and requests. */
-export function storyRecord(story: DeliveryStory): StoryRecord {
+export function storyRecord(story: DeliveryStory) {
   return {
-    kind: 'story',
+    kind: 'story' as const,
     delivery: deliveryFields(story),
     requests: story.requests.map(requestFields),
     body: story.body,
-  }
+  } satisfies LogRecord
 }
 
 /** Checks whether the counts of a store balance, and makes a JSON record. */
-export function auditRecord(audit: StoreAudit): AuditRecord {
+export function auditRecord(audit: StoreAudit) {
   const wrong = auditEquations(audit).filter(({ difference }) => difference !== 0)
   const imbalances = wrong.map((equation) => ({
     equation: equationText(equation, String),
     difference: equation.difference,
   }))
-  return { kind: 'audit', balanced: wrong.length === 0, ...audit, imbalances }
+  const balanced = wrong.length === 0
+  return { kind: 'audit' as const, balanced, ...audit, imbalances } satisfies LogRecord
 }
 
 /** Writes an equation on one line, each of its counts with `format`. */
@@ -118,7 +55,7 @@ export function isoOrNull(instantMs: number | null): string | null {
   return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
 }
 
-function deliveryFields(delivery: LoggedDelivery): DeliveryFields {
+function deliveryFields(delivery: LoggedDelivery) {
   return {
     id: formatDeliveryId(delivery),
     messageId: delivery.messageId,
@@ -142,7 +79,7 @@ function deliveryFields(delivery: LoggedDelivery): DeliveryFields {
   }
 }
 
-function requestFields(request: RequestRecord): RequestFields {
+function requestFields(request: RequestRecord) {
   const { url, lane, attempt, outcome, status, error, durationMs, atMs, excerpt } = request
   const at = isoOrNull(atMs)
   return { url, lane, attempt, outcome, status, error, ms: durationMs, at, excerpt }

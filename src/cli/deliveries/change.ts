@@ -1,5 +1,6 @@
+import type { DeliveryFields } from '../../admin-api/index.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { DeliveryFields, DeliveryFilter } from '../../delivery/index.ts'
+import type { DeliveryFilter } from '../../delivery/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'

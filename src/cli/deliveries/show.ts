@@ -1,15 +1,17 @@
+import type {
+  AnswerRecord,
+  DeliveryFields,
+  DeliveryListRecord,
+  RequestFields,
+} from '../../admin-api/index.ts'
 import {
   auditEquations,
   equationText,
   parseDeliveryId,
   type AuditEquation,
-  type DeliveryFields,
   type DeliveryFilter,
   type DeliveryKey,
-  type DeliveryListRecord,
   type ListRequest,
-  type RequestFields,
-  type StoryRecord,
 } from '../../delivery/index.ts'
 import {
   columnsOf,
@@ -157,7 +159,7 @@ export async function showDeliveries(id: string, run: ReadersRun): Promise<ExitC
 const excerptCharactersMax = 400
 const outcomeLooks = { success: 'good', retry: 'warning', final: 'bad' } as const
 
-function storyText(story: StoryRecord, view: TableView): string {
+function storyText(story: AnswerRecord<'story'>, view: TableView): string {
   const { style } = view
   const bytes = formatCount(Buffer.byteLength(story.body))
   const requests = story.requests.flatMap((request) => requestText(request, view))
@@ -205,7 +207,7 @@ function requestText(request: RequestFields, { nowMs, style, columns }: TableVie
   return text.trim() === '' ? [line] : [line, `    ${style.faint('└')} ${text.trim()}`]
 }
 
-function bodyText({ body }: StoryRecord, style: Style): string {
+function bodyText({ body }: AnswerRecord<'story'>, style: Style): string {
   if (body === '') return style.bad('  the body of this webhook is missing from the store')
   const parsed = parseJson(body)
   const payload = { body: isJsonObject(parsed) ? parsed : null, rawBody: Buffer.from(body) }

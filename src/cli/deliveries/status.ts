@@ -1,5 +1,5 @@
-import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
-import { isoOrNull, type DeliveryFields, type LoggedState } from '../../delivery/index.ts'
+import type { DeliveryFields, DestinationFields, EndpointFields } from '../../admin-api/index.ts'
+import { isoOrNull, type LoggedState } from '../../delivery/index.ts'
 import { formatDuration, plainText } from '../../model/index.ts'
 import { formatPast, formatSecond, momentOf } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'

@@ -1,5 +1,5 @@
+import type { AnswerRecord } from '../../admin-api/index.ts'
 import { effectsOf, plainText, recordLine, type RegulationType } from '../../model/index.ts'
-import type { RegulationFields } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
@@ -115,7 +115,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
 }
 
 /** Whether a regulation is unfinished only because of its erasure from the store. */
-function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields): boolean {
+function isHeldUp({ finishedAt, archivesLeft, streamStatus }: AnswerRecord<'regulation'>): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)
   return finishedAt === null && archivesLeft.length === 0 && isNotified

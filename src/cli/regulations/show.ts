@@ -1,9 +1,6 @@
+import type { AnswerRecord, ListedRegulationFields } from '../../admin-api/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import type {
-  ListedRegulationFields,
-  OverallStatus,
-  RegulationFields,
-} from '../../privacy/index.ts'
+import type { OverallStatus } from '../../privacy/index.ts'
 import { openDeliveryLog } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { StoreValues } from '../flags.ts'
@@ -115,7 +112,7 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
 
 /** Formats a regulation, and what it has erased and sent. `users` are the ids of the users, or the number of them. */
 export function regulationText(
-  fields: RegulationFields,
+  fields: AnswerRecord<'regulation'>,
   users: readonly string[] | number,
   view: RegulationView,
 ): string {
@@ -125,7 +122,7 @@ export function regulationText(
 }
 
 function pairsOf(
-  fields: RegulationFields,
+  fields: AnswerRecord<'regulation'>,
   users: readonly string[] | number,
   { style, nowMs }: RegulationView,
 ): readonly (readonly [string, string])[] {
@@ -157,7 +154,10 @@ function usersText(users: readonly string[] | number, style: Style): string {
   return `${formatCount(users.length)}: ${shown.join(', ')}${rest}`
 }
 
-function erasedPairs({ erased, archive }: RegulationFields): (readonly [string, string])[] {
+function erasedPairs({
+  erased,
+  archive,
+}: AnswerRecord<'regulation'>): (readonly [string, string])[] {
   const { pending, settled, members } = erased
   const waiting = countOf(pending, 'waiting delivery', 'waiting deliveries')
   const past = countOf(settled, 'past delivery', 'past deliveries')
@@ -169,7 +169,7 @@ function erasedPairs({ erased, archive }: RegulationFields): (readonly [string, 
   return [...pairs, ['Archives', events]]
 }
 
-function streamsOf({ streamStatus }: RegulationFields) {
+function streamsOf({ streamStatus }: AnswerRecord<'regulation'>) {
   return streamStatus.flatMap(({ id: source, destinationStatus }) =>
     destinationStatus.map((status) => ({ source, ...status })),
   )

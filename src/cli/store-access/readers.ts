@@ -1,3 +1,8 @@
+import type {
+  AnswerRecord,
+  DeliveryListRecord,
+  ListedRegulationFields,
+} from '../../admin-api/index.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AudienceReader } from '../../audience/index.ts'
 import {
@@ -5,20 +10,15 @@ import {
   loggedDeliveryRecord,
   readableLog,
   storyRecord,
-  type AuditRecord,
   type DeliveryKey,
-  type DeliveryListRecord,
   type DeliveryLog,
   type ListRequest,
-  type StoryRecord,
 } from '../../delivery/index.ts'
 import { checkUrl, fullUrl, plainText, SettingError } from '../../model/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
-  type ListedRegulationFields,
   type RegulationReader,
-  type WholeRegulationFields,
 } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import type { Configuration } from '../../service/index.ts'
@@ -124,15 +124,15 @@ async function readConfigurationOf(config: string | undefined, io: Io): Promise<
 /** A {@link DeliveryLog} of a store or a service. It returns records as they are printed with `--json`. */
 export interface Deliveries extends Pick<DeliveryLog, 'retry' | 'discard'> {
   list(request: ListRequest): Promise<readonly DeliveryListRecord[]>
-  story(key: DeliveryKey): Promise<StoryRecord | undefined>
-  audit(): Promise<AuditRecord>
+  story(key: DeliveryKey): Promise<AnswerRecord<'story'> | undefined>
+  audit(): Promise<AnswerRecord<'audit'>>
   /** Returns the status of the destinations. Only a service knows it. */
   destinations?(): Promise<readonly DestinationStatus[]>
 }
 
 /** A {@link RegulationReader} of a store or a service. It returns records as they are printed with `--json`. */
 export interface RegulationRecords {
-  find(id: string): Promise<WholeRegulationFields | undefined>
+  find(id: string): Promise<AnswerRecord<'regulation'> | undefined>
   list(request: Parameters<RegulationReader['list']>[0]): Promise<readonly ListedRegulationFields[]>
 }
 

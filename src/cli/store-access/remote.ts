@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import type {
   AnswerRecord,
+  AudienceFields,
   AudienceOperations,
   AudienceSyncRequest,
+  MemberFields,
 } from '../../admin-api/index.ts'
 import type {
   Audience,
-  AudienceFields,
-  MemberFields,
   MembershipChange,
   RejectedRow,
   SyncCounts,

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals'
-import type { AnswerRecord } from '../../admin-api/index.ts'
-import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
-import type { AuditRecord, StoryRecord } from '../../delivery/index.ts'
+import type { AnswerRecord, AudienceFields } from '../../admin-api/index.ts'
+import type { SyncCounts } from '../../audience/index.ts'
 import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
 import { sendRequest, jsonOf, post, type Answer } from '../http.ts'
 
@@ -37,7 +36,7 @@ interface Reads {
   readonly 'v1/audiences': AnswerRecord<'audiences'>
   readonly 'v1/ledger': DeliveryLedger
   /** Whether the ledger matches the store. The service counts all stored deliveries to find out. */
-  readonly 'v1/audit': AuditRecord
+  readonly 'v1/audit': AnswerRecord<'audit'>
 }
 
 /** Reads from the service. The browser adds the cookie of the session. */
@@ -70,7 +69,7 @@ export function readDeliveries(
   return readPage('v1/deliveries', { ...conditions, before })
 }
 
-export function readStory(id: string): Promise<StoryRecord> {
+export function readStory(id: string): Promise<AnswerRecord<'story'>> {
   return valueOf(sendRequest(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`))
 }
 

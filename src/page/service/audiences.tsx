@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { AudienceFields } from '../../audience/index.ts'
+import type { AudienceFields } from '../../admin-api/index.ts'
 import { Field, filledFields } from '../field.tsx'
 import { Moment, Part, Shown } from '../shown.tsx'
 import { counted, countText, visibleText } from '../text.ts'

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { DeliveryFields } from '../../delivery/index.ts'
+import type { DeliveryFields } from '../../admin-api/index.ts'
 import { failureWords } from '../../model/failure-text.ts'
 import { Choice, Field, filledFields } from '../field.tsx'
 import { Moment, Shown } from '../shown.tsx'

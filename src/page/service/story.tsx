@@ -1,5 +1,5 @@
+import type { AnswerRecord, RequestFields } from '../../admin-api/index.ts'
 import type { JSX } from 'preact'
-import type { RequestFields, StoryRecord } from '../../delivery/index.ts'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, counted, countText, reasonText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
@@ -37,7 +37,9 @@ export function Story({ id }: { readonly id: string }): JSX.Element {
   )
 }
 
-function Actions({ delivery: { id, state } }: Pick<StoryRecord, 'delivery'>): JSX.Element {
+function Actions({
+  delivery: { id, state },
+}: Pick<AnswerRecord<'story'>, 'delivery'>): JSX.Element {
   const propose = (action: 'retry' | 'discard'): void => {
     session.proposeFor(1, action, { id })
   }
@@ -53,7 +55,7 @@ function Actions({ delivery: { id, state } }: Pick<StoryRecord, 'delivery'>): JS
   )
 }
 
-function Facts({ delivery }: Pick<StoryRecord, 'delivery'>): JSX.Element {
+function Facts({ delivery }: Pick<AnswerRecord<'story'>, 'delivery'>): JSX.Element {
   const { state, messageId, type, eventName, userId, source, destination, reason, attempts } =
     delivery
   const { manualRetries, acceptedAt, expiresAt, settledAt, holds } = delivery
@@ -99,7 +101,7 @@ function Facts({ delivery }: Pick<StoryRecord, 'delivery'>): JSX.Element {
 function Requests({
   requests,
   delivery: { state, dueAt },
-}: Pick<StoryRecord, 'requests' | 'delivery'>): JSX.Element {
+}: Pick<AnswerRecord<'story'>, 'requests' | 'delivery'>): JSX.Element {
   const shown = requests.slice(-requestsMax)
   return (
     <ol class="timeline" aria-label="Requests">

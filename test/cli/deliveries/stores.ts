@@ -1,7 +1,7 @@
+import type { DeliveryListRecord } from '../../../src/admin-api/index.ts'
 import { join } from 'node:path'
 import {
   loggedDeliveryRecord,
-  type DeliveryListRecord,
   type DeliveryStore,
   type EndpointHold,
   type LoggedDelivery,

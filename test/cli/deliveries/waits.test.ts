@@ -1,5 +1,5 @@
+import type { DeliveryFields } from '../../../src/admin-api/index.ts'
 import { describe, expect, test } from 'vitest'
-import type { DeliveryFields } from '../../../src/delivery/index.ts'
 import { formatTimestamp } from '../../../src/model/index.ts'
 import { logged } from './stores.ts'
 import { waitsAt, type DestinationStatus, type Wait } from '../../../src/cli/deliveries/status.ts'

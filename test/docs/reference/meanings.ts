@@ -26,14 +26,27 @@ const usual: Readonly<Record<string, string>> = {
 
 /** What a field means in the records of one kind. */
 const ofKind: Readonly<Record<string, string>> = {
+  'audience.syncedAt': 'When the last complete sync ended; null if none has.',
   'audiences.audiences': 'Each has the fields of an `audience`.',
+  'audit.balanced': 'Whether all equations hold.',
   'audit.imbalances': 'The equations that do not hold, and by how much.',
   'change.anonymousId': 'The anonymous id; null if the member has none.',
   'change.userId': 'The id of the user; null if the member has none.',
+  'change.value':
+    'In an audience, true. In a computed trait, the value of the member. Null if the member leaves.',
   'comparing.members': 'The stored members that were read so far.',
   'deliveries.deliveries': 'The newest first.',
+  'delivery.acceptedAt': 'When the event was accepted; never null.',
   'delivery.attempts': 'The number of rounds.',
+  'delivery.dueAt': 'When the next round is due; null unless the delivery is pending.',
+  'delivery.expiresAt': 'When the retry window ends; null before the first failed round.',
+  'delivery.firstAttemptAt':
+    'When the first round in the current retry window started; null until a retry is scheduled.',
+  'delivery.holds':
+    'Endpoints that get no requests for the delivery until the time `until`, or for good if it is null.',
+  'delivery.id': '`<destination>/<number>`.',
   'delivery.manualRetries': 'The number of manual retries.',
+  'delivery.settledAt': 'When the delivery ended; null while it is pending.',
   'delivery.state': 'How it ended.',
   'destination.id': 'The id of the destination.',
   'destinations.destinations': 'The configured destinations.',
@@ -66,7 +79,9 @@ const ofKind: Readonly<Record<string, string>> = {
   'plan.send': 'Whether it would be sent.',
   'ready.cases': 'How many webhooks are sent.',
   'ready.url': 'The URL of the handler.',
+  'regulation.finishedAt': 'When all of its work was done; null until then.',
   'regulation.overallStatus': 'How far it is.',
+  'regulation.streamStatus': 'The notifications from each source to each destination.',
   'regulation.subjectType': 'The kind of ids that it lists.',
   'regulations.regulations': 'The newest first.',
   'removal.outcome': 'How the removal ended.',
