@@ -11,5 +11,5 @@ export {
 } from './open-store.ts'
 export { FileLock } from './sqlite/file-lock.ts'
 export { MissingStoreError } from './store-errors.ts'
-export { maskedStoreUrl, serverUrlRefusal, storeName } from './store-url.ts'
+export { maskedStoreUrl, serverUrlRefusal, storeName } from './postgres/connection-url.ts'
 export type { Store, StoreLog, TableRows } from './store.ts'

@@ -1,6 +1,6 @@
 import type { MoveOutcome, MovePlan, MoveRequest } from './migration/move-store.ts'
-import { isPostgresUrl } from './postgres/connection-url.ts'
-import { expectUsable, fileOf, refusalOf, serverUrlRefusal } from './store-url.ts'
+import { isPostgresUrl, serverUrlRefusal } from './postgres/connection-url.ts'
+import { expectUsable, fileOf, refusalOf } from './store-url.ts'
 import type { UrlRefusal } from './store-errors.ts'
 
 /** The source and target of a migration. */

@@ -1,9 +1,9 @@
 import { stopwatch, type Log } from '../runtime/index.ts'
 import type { DueTime } from '../delivery/index.ts'
 import type { UpgradeProgress } from './sqlite/schema.ts'
-import { isPostgresUrl } from './postgres/connection-url.ts'
+import { isPostgresUrl, serverUrlRefusal } from './postgres/connection-url.ts'
 import type { MemoryBoundsOptions } from './sqlite/memory-bounds.ts'
-import { expectUsable, fileOf, refusalOf, serverUrlRefusal } from './store-url.ts'
+import { expectUsable, fileOf, refusalOf } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
 
 const opening = { cannot: 'Cannot open the store' }

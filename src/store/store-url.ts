@@ -1,30 +1,10 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SettingError } from '../model/index.ts'
-import {
-  isPostgresUrl,
-  maskedUrl,
-  postgresRefusal,
-  readableUrl,
-} from './postgres/connection-url.ts'
+import { isPostgresUrl } from './postgres/connection-url.ts'
 import type { UrlRefusal } from './store-errors.ts'
 
 const prefix = 'sqlite:'
-
-/** Returns the name of a store for messages and logs. For a server it has neither password nor parameters. */
-export function storeName(url: string): string {
-  return isPostgresUrl(url) ? readableUrl(url) : url
-}
-
-/** Puts `mask` in place of everything in a store's URL that could be secret. */
-export function maskedStoreUrl(url: string, mask: string): string {
-  return isPostgresUrl(url) ? maskedUrl(url, mask) : url
-}
-
-/** Returns why a PostgreSQL URL is refused, without connecting; undefined for good ones and other engines. */
-export function serverUrlRefusal(url: string): UrlRefusal | undefined {
-  return isPostgresUrl(url) ? postgresRefusal(url) : undefined
-}
 
 /**
  * Throws if a URL is refused. The message repeats the URL unless it could contain a password.

@@ -28,8 +28,9 @@ export function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(url)
 }
 
-/** Reduces a URL to user, host and database, for messages. */
-export function readableUrl(url: string): string {
+/** Returns the name of a store for messages and logs. For a server it has neither password nor parameters. */
+export function storeName(url: string): string {
+  if (!isPostgresUrl(url)) return url
   const [scheme = ''] = /^[a-z]+:\/\//i.exec(url) ?? []
   const rest = url.slice(scheme.length)
   const at = rest.lastIndexOf('@')
@@ -44,8 +45,9 @@ const openParameters = [
   ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslrootcert'],
 ]
 
-/** Masks the password in a URL, and each parameter that is not known to be harmless. */
-export function maskedUrl(url: string, mask: string): string {
+/** Puts `mask` in place of the password in a store's URL, and of each parameter that is not known to be harmless. */
+export function maskedStoreUrl(url: string, mask: string): string {
+  if (!isPostgresUrl(url)) return url
   const [, scheme = '', userInfo, target = '', query] =
     /^([a-z]+:\/\/)(?:([^/?]*)@)?([^?]*)(?:\?([^]*))?$/i.exec(url) ?? []
   const user = userInfo === undefined ? '' : `${userInfo.replace(/:[^]*/, `:${mask}`)}@`
@@ -91,8 +93,9 @@ const misread: UrlRefusal = {
   hint: 'In the user, the password and the database, write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
 }
 
-/** Returns why a PostgreSQL URL is refused; undefined if it isn't. Does not connect. */
-export function postgresRefusal(url: string): UrlRefusal | undefined {
+/** Returns why a PostgreSQL URL is refused, without connecting; undefined for good ones and other engines. */
+export function serverUrlRefusal(url: string): UrlRefusal | undefined {
+  if (!isPostgresUrl(url)) return undefined
   const [, authority = '', path = '', , query = ''] =
     /^[a-z]+:\/\/([^/?]*)([^?]*)(\?([^]*))?$/i.exec(url) ?? []
   if (isMisread(url, authority + path) || /@/.test(path + query)) return misread

@@ -11,7 +11,7 @@ import { stopwatch } from '../../runtime/index.ts'
 import type { Dialect, Query, Script, SqlDatabase } from '../sql.ts'
 import { closedError } from '../store-errors.ts'
 import { ClosingClient } from './closing-client.ts'
-import { readableUrl, sessionUrl, type SessionUse } from './connection-url.ts'
+import { sessionUrl, storeName, type SessionUse } from './connection-url.ts'
 import { dialect } from './dialect.ts'
 import type { Sockets } from './sockets.ts'
 import { isConflict, storeError } from './store-error.ts'
@@ -66,7 +66,7 @@ export class Database implements Session, SqlDatabase {
   #closed: Promise<void> | undefined
 
   constructor(url: string, options: DatabaseOptions) {
-    this.name = readableUrl(url)
+    this.name = storeName(url)
     this.#answerTimeoutMs = options.answerTimeoutMs ?? answerTimeoutMs
     this.#pool = new Pool(poolConfig(url, options))
     // The loss of an idle connection is not an error: the next statement gets a new connection.
@@ -238,6 +238,6 @@ export function databaseTitle(url: string): string {
     const { database = '', host, port } = new Client({ connectionString: url })
     return `the PostgreSQL database ${database} on ${host}:${port}`
   } catch (error) {
-    throw storeError(readableUrl(url), error)
+    throw storeError(storeName(url), error)
   }
 }

@@ -119,8 +119,7 @@ export class MemoryBounds implements TransactionHooks {
 
   #bytes(): number {
     const { statements } = this.#parts
-    const used = statements.get(sql`PRAGMA page_count`) as { readonly page_count: number }
-    const free = statements.get(sql`PRAGMA freelist_count`) as { readonly freelist_count: number }
-    return (used.page_count - free.freelist_count) * this.#pageBytes
+    const pages = pragma(statements, 'page_count') - pragma(statements, 'freelist_count')
+    return pages * this.#pageBytes
   }
 }

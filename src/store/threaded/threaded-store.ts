@@ -1,10 +1,11 @@
+import { fileURLToPath } from 'node:url'
+import type { Worker } from 'node:worker_threads'
+import type { Lease, SettleRequest } from '../../delivery/index.ts'
 import { StoreUnusableError } from '../../model/index.ts'
-import { ThreadCalls, type Thread } from '../../threads/index.ts'
+import { startWorker, ThreadCalls, workerProgram, type Thread } from '../../threads/index.ts'
 import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
-import { settleMessage } from './settle-message.ts'
-import { startThread } from './start-thread.ts'
 import type { StoreThreadParts } from './store-thread-parts.ts'
 
 /** An add with at least this many events is sent to the thread at once, without gathering more calls. */
@@ -77,6 +78,26 @@ export async function openThreadedStore(
     close: () => calls.close(reading.close().catch(() => undefined)),
     disconnect: () => abandoning.abort(),
   }
+}
+
+/** Starts a store's thread. Throws a StoreUnusableError if a bundler left out the thread's program. */
+export function startThread(): Worker {
+  const { url, isThere } = workerProgram('store-thread', import.meta.url)
+  if (isThere) return startWorker(url)
+  throw new StoreUnusableError({
+    message: `Cannot start the thread of the store: ${fileURLToPath(url)} is missing, probably because evroute was bundled`,
+    hint: 'Keep evroute out of the bundle, for example with `esbuild --external:evroute`.',
+  })
+}
+
+/** Writes a batch as text without its webhooks. Text takes less time to send to the store's thread than objects. */
+export function settleMessage({ nowMs, settlements, requests }: SettleRequest): string {
+  const ends = settlements.map((each) => ({ ...each, delivery: leaseOf(each.delivery) }))
+  return JSON.stringify({ nowMs, settlements: ends, requests })
+}
+
+function leaseOf({ id, destinationId, lease, lane }: Lease): Lease {
+  return { id, destinationId, lease, lane }
 }
 
 async function openThread(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readableUrl, sessionUrl } from '../../../src/store/postgres/connection-url.ts'
+import { storeName, sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import { storeError } from '../../../src/store/postgres/store-error.ts'
 
 const withCode = (code: string): Error => Object.assign(new Error('it says why'), { code })
@@ -102,8 +102,8 @@ describe('a URL', () => {
     ['postgres://me:sword?fish@host/events', 'postgres://me@host/events'],
     ['postgres://:swordfish@host', 'postgres://host'],
   ])('%s is shown without secrets', (url, shown) => {
-    expect(readableUrl(url)).toBe(shown)
-    expect(readableUrl(url)).not.toMatch(/sword|fish/)
+    expect(storeName(url)).toBe(shown)
+    expect(storeName(url)).not.toMatch(/sword|fish/)
   })
 
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { settleMessage } from '../../../src/store/threaded/settle-message.ts'
+import { settleMessage } from '../../../src/store/threaded/threaded-store.ts'
 import {
   deliveredAtOnce,
   ended,

@@ -10,8 +10,7 @@ import type { RequestRecord } from '../../../src/model/index.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { startThread } from '../../../src/store/threaded/start-thread.ts'
-import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import { openThreadedStore, startThread } from '../../../src/store/threaded/threaded-store.ts'
 import type { Thread } from '../../../src/threads/index.ts'
 import {
   addAndLease,
