@@ -84,11 +84,14 @@ const source = z.object({
   ),
 })
 
+/** A current problem of the service. Its text and its advice are sentences. */
 const problem = z.object({
   text,
   advice: text,
+  /** The destination with the problem; null for the service as a whole. */
   destination: textOrNull,
-  moment: z.object({ name: text, at: text }).nullable(),
+  /** When the problem began, or when the endpoint is probed next; null if unknown. */
+  moment: z.object({ name: z.enum(['Since', 'Next probe']), at: text }).nullable(),
 })
 
 const audience = z.object({

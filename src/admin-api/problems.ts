@@ -1,17 +1,10 @@
 import type { Backlog } from '../delivery/index.ts'
 import { failureText, formatTimestamp, hiddenEndpoint } from '../model/index.ts'
+import type { AnswerRecord } from './answer-schemas.ts'
 import type { RecentLosses } from './metrics/recent-losses.ts'
 import type { DestinationState, EndpointState } from './ports.ts'
 
-/** A current problem of the service. Its text and its advice are sentences. */
-export interface Problem {
-  readonly text: string
-  readonly advice: string
-  /** The destination with the problem; null for the service as a whole. */
-  readonly destination: string | null
-  /** When the problem began, or when the endpoint is probed next; null if unknown. */
-  readonly moment: { readonly name: 'Since' | 'Next probe'; readonly at: string } | null
-}
+type Problem = AnswerRecord<'overview'>['problems'][number]
 
 /** The input of {@link problemsOf}. */
 export interface ServiceState {

@@ -5,7 +5,7 @@ import type { SyncOutcome } from './sync-audience.ts'
 import type { RejectedRow, SyncCounts } from './sync-listener.ts'
 
 /** A JSON record about audiences. Its field names are public API. */
-export type AudienceRecord = Readonly<Record<string, unknown>>
+type AudienceRecord = Readonly<Record<string, unknown>>
 
 /** Makes the record of an audience or computed trait. */
 export function audienceRecord(audience: Audience) {
@@ -20,23 +20,23 @@ export function memberFields({ identity, value }: MembershipChange) {
 }
 
 /** Makes the record of a change; its value is null if the member leaves. */
-export function changeRecord(change: MembershipChange): AudienceRecord {
-  return { kind: 'change', ...memberFields(change) }
+export function changeRecord(change: MembershipChange) {
+  return { kind: 'change' as const, ...memberFields(change) } satisfies AudienceRecord
 }
 
 /** Makes a record of kind `rejected`, without the row's content. */
-export function rejectedRecord({ line, code, message }: RejectedRow): AudienceRecord {
-  return { kind: 'rejected', line, code, message }
+export function rejectedRecord({ line, code, message }: RejectedRow) {
+  return { kind: 'rejected' as const, line, code, message } satisfies AudienceRecord
 }
 
 /** Makes a record of kind `progress`: the counts so far. */
-export function progressRecord(counts: SyncCounts): AudienceRecord {
-  return { kind: 'progress', ...countFields(counts) }
+export function progressRecord(counts: SyncCounts) {
+  return { kind: 'progress' as const, ...countFields(counts) } satisfies AudienceRecord
 }
 
 /** Makes the record of a dry run's progress: the number of stored members read so far. */
-export function comparingRecord(members: number): AudienceRecord {
-  return { kind: 'comparing', members }
+export function comparingRecord(members: number) {
+  return { kind: 'comparing' as const, members } satisfies AudienceRecord
 }
 
 interface Trial {
@@ -48,17 +48,18 @@ interface Trial {
 export function syncRecord(
   { kind, audience, counts }: Exclude<SyncOutcome, { kind: 'taken' }>,
   { isDryRun: dryRun }: Trial,
-): AudienceRecord {
+) {
   const fields = { audience: audienceFields(audience), ...countFields(counts) }
-  return { kind: 'sync', outcome: kind, dryRun, ...fields }
+  return { kind: 'sync' as const, outcome: kind, dryRun, ...fields } satisfies AudienceRecord
 }
 
 /** Makes a record of kind `removal`: the outcome, the audience and the number of users who left. */
 export function removalRecord(
   { kind, audience, left }: RemovalOutcome,
   { isDryRun: dryRun }: Trial,
-): AudienceRecord {
-  return { kind: 'removal', outcome: kind, dryRun, audience: audienceFields(audience), left }
+) {
+  const fields = { audience: audienceFields(audience), left }
+  return { kind: 'removal' as const, outcome: kind, dryRun, ...fields } satisfies AudienceRecord
 }
 
 function audienceFields(audience: Audience) {
@@ -76,7 +77,7 @@ function audienceFields(audience: Audience) {
 }
 
 /** Lists the fields one by one, to give them this order. */
-function countFields(counts: SyncCounts): AudienceRecord {
+function countFields(counts: SyncCounts) {
   const { read, rejected, entered, changed, left, unchanged, suppressed } = counts
   return { read, rejected, entered, changed, left, unchanged, suppressed }
 }

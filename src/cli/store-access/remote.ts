@@ -8,10 +8,13 @@ import type {
 } from '../../admin-api/index.ts'
 import type {
   Audience,
+  changeRecord,
+  comparingRecord,
   MembershipChange,
-  RejectedRow,
-  SyncCounts,
-  SyncOutcome,
+  progressRecord,
+  rejectedRecord,
+  removalRecord,
+  syncRecord,
 } from '../../audience/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { CreateRegulationOutcome, Regulation, RegulationRequest } from '../../privacy/index.ts'
@@ -20,26 +23,13 @@ import { storeName } from '../../store/index.ts'
 import type { RegulationRecords } from './readers.ts'
 import { queryText, ServiceApi, type ServiceRecord } from './service-api.ts'
 
+type LastLine = ReturnType<typeof syncRecord | typeof removalRecord>
+
 type ProgressLine =
-  | (RejectedRow & { readonly kind: 'rejected' })
-  | (MemberFields & { readonly kind: 'change' })
-  | { readonly kind: 'comparing'; readonly members: number }
-  | (SyncCounts & { readonly kind: 'progress' })
+  | ReturnType<typeof rejectedRecord | typeof changeRecord>
+  | ReturnType<typeof comparingRecord | typeof progressRecord>
   | LastLine
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
-
-type LastLine =
-  | (SyncCounts & {
-      readonly kind: 'sync'
-      readonly outcome: Exclude<SyncOutcome['kind'], 'taken'>
-      readonly audience: AudienceFields
-    })
-  | {
-      readonly kind: 'removal'
-      readonly outcome: 'removed' | 'ended' | 'superseded'
-      readonly audience: AudienceFields
-      readonly left: number
-    }
 
 /** Opens the audiences of a running service. Throws a refusal by the service as an error, such as `sync_running`. */
 export function remoteAudiences(api: ServiceApi): AudienceOperations {

@@ -1,5 +1,5 @@
-import type { AnswerRecord, RequestFields } from '../../admin-api/index.ts'
 import type { JSX } from 'preact'
+import type { AnswerRecord, RequestFields } from '../../admin-api/index.ts'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, counted, countText, reasonText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'

@@ -6,23 +6,7 @@ import type { SummaryPart } from '../summary/part.ts'
 import { summarise, typesOfMemory } from '../summary/summarise.ts'
 
 /** A received request as a row of a list. */
-export interface EventSummary extends Pick<
-  ReceivedEvent,
-  'seq' | 'atMs' | 'type' | 'signature' | 'code' | 'status' | 'injected' | 'durationMs'
-> {
-  /** At most 200 characters; null if the event has no user. */
-  readonly userId: string | null
-  /** The summary that the terminal shows; for a malformed request, what is wrong. */
-  readonly summary: readonly SummaryPart[]
-  /** The status or error of the forwarding target; null if the request was not forwarded. */
-  readonly forwarded: number | string | null
-  /** The URL of the target without its query; null if the request was not forwarded. */
-  readonly forwardedTo: string | null
-  /** The number of the first event with the same messageId; null if this is the first. */
-  readonly repeatOf: number | null
-  /** Whether the signature or the body is wrong, or an answer is not 2xx. */
-  readonly failed: boolean
-}
+export type EventSummary = ReturnType<EventSummaries['of']>
 
 const textMax = 200
 /** Maximum events in a batch of summaries. */
@@ -52,7 +36,7 @@ export class EventSummaries {
     return events
   }
 
-  of(event: ReceivedEvent): EventSummary {
+  of(event: ReceivedEvent) {
     this.#noteUpTo(event.seq)
     const { seq, atMs, type, userId, signature, code, status, injected, forward } = event
     const { repeatOf = null, parts } = this.#noted.get(seq) ?? {}
@@ -61,14 +45,17 @@ export class EventSummaries {
       atMs,
       type,
       userId: userId === null ? null : shortText(userId, textMax),
+      /** The summary that the terminal shows; for a malformed request, what is wrong. */
       summary: parts ?? this.#partsOf(event),
       signature,
       code,
       status,
       injected,
+      /** The status or error of the forwarding target; null if the request was not forwarded. */
       forwarded: forward === null ? null : (forward.status ?? forward.error),
       forwardedTo: forward === null ? null : shortText(endpointName(forward.url), textMax),
       durationMs: event.durationMs,
+      /** The number of the first event with the same messageId; null if this is the first. */
       repeatOf,
       failed: isFailed(event),
     }
