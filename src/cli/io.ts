@@ -25,8 +25,8 @@ export interface Io {
   /** Like `stop`, but aborts only on a signal. */
   readonly interrupted: AbortSignal
   /**
-   * Calls the listener on each SIGHUP. The returned function removes it. Without a listener, a SIGHUP ends
-   * the process if one of its standard streams is a terminal.
+   * Calls the listener on each SIGHUP, and now if there was one before. The returned function removes it. Without a
+   * listener, a SIGHUP ends the process if one of its standard streams is a terminal.
    */
   readonly onHangUp?: (listener: () => void) => () => void
   /** Calls the listeners before Ctrl-Z stops the process, and when it continues. The returned function removes both. */
@@ -65,6 +65,12 @@ export async function processIo(): Promise<ProcessIo> {
     if (signal === 'SIGINT' && showsKeys) process.stderr.write('\n')
     interruption.abort(signal)
   }
+  let wasHungUp = false
+  const hangUp = (signal: NodeJS.Signals): void => {
+    const { stdin, stdout, stderr } = process
+    if ([stdin, stdout, stderr].some(({ isTTY }) => isTTY)) endAtOnce(signal)
+    wasHungUp = true
+  }
   const onOutputError = (error: Error): void => output.abort(reasonOf(error))
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
   process.on('SIGHUP', hangUp).on('SIGQUIT', endAtOnce)
@@ -84,8 +90,10 @@ export async function processIo(): Promise<ProcessIo> {
     stop: AbortSignal.any([interruption.signal, output.signal]),
     interrupted: interruption.signal,
     onHangUp: (listener) => {
-      process.off('SIGHUP', hangUp).on('SIGHUP', listener)
-      return () => process.off('SIGHUP', listener).on('SIGHUP', hangUp)
+      // Add before removing: without a listener, Node drops a signal that it has not handled yet.
+      process.on('SIGHUP', listener).off('SIGHUP', hangUp)
+      if (wasHungUp) listener()
+      return () => process.on('SIGHUP', hangUp).off('SIGHUP', listener)
     },
     onSuspend: (suspended, resumed) => {
       const suspend = (): void => {
@@ -124,11 +132,6 @@ async function processTerminal(interrupt: () => void): Promise<Terminal | undefi
     return undefined
   const { ProcessTerminal } = await import('./terminal/process-terminal.ts')
   return new ProcessTerminal(interrupt)
-}
-
-function hangUp(signal: NodeJS.Signals): void {
-  const { stdin, stdout, stderr } = process
-  if ([stdin, stdout, stderr].some(({ isTTY }) => isTTY)) endAtOnce(signal)
 }
 
 /** Ends the process with the code of a signal. Unlike the signal itself, runs the `exit` listeners. */

@@ -1,7 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runBinary, startBinary } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const node = process.execPath
 
@@ -41,6 +44,25 @@ test.skipIf(process.platform !== 'linux')(
     await command.stdout.matching(/tick/)
     command.signal('SIGTERM')
     expect(await command.ended).toMatchObject({ code: 143 })
+  },
+)
+
+test.runIf(process.platform === 'linux')('a SIGHUP before the command starts ends it', async () => {
+  const pipe = join(await temporaryFolder(), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const command = startBinary(['run', '--secret', `@${pipe}`, '--', 'cat'])
+  const writer = await open(pipe, 'w')
+  command.signal('SIGHUP')
+  await writer.write('not-a-real-secret')
+  await writer.close()
+  expect(await command.ended).toMatchObject({ code: 129 })
+})
+
+test.skipIf(process.platform === 'win32')(
+  'a SIGHUP that the command sends as soon as it starts ends it',
+  async () => {
+    const command = startBinary(['run', '--', 'sh', '-c', 'kill -HUP $PPID; exec cat'])
+    expect(await command.ended).toMatchObject({ code: 129 })
   },
 )
 
