@@ -4,6 +4,7 @@ import type {
   LoggedDelivery,
   DeliveryProgress,
   EndpointHold,
+  LeasedDelivery,
   LoggedState,
 } from '../../delivery/index.ts'
 import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
@@ -24,7 +25,7 @@ export function bodyStartFrom(messages: string, ofMessage: string): string {
 }
 
 /** The columns of {@link DeliveryProgress}. `holds` is JSON. */
-export interface ProgressRow {
+interface ProgressRow {
   readonly attempts: number
   readonly window_attempts: number
   readonly first_attempt_at: number | null
@@ -80,8 +81,40 @@ function loggedDelivery(row: LoggedRow, body: string | null): LoggedDelivery {
   }
 }
 
-/** Reads the progress of a delivery. */
-export function progressOf(row: ProgressRow): DeliveryProgress {
+/** A row of a delivery that was just leased. */
+export interface ClaimedRow extends ProgressRow {
+  readonly id: number
+  readonly message_id: string
+  readonly type: EventType
+  readonly accepted_at: number
+  readonly due_at: number
+  readonly body: string
+  readonly traceparent: string | null
+}
+
+/** Makes a leased delivery from its row. */
+export function leasedDelivery(
+  row: ClaimedRow,
+  destinationId: string,
+  { lane, lease, leasedUntilMs }: Pick<LeasedDelivery, 'lane' | 'lease' | 'leasedUntilMs'>,
+): LeasedDelivery {
+  return {
+    id: row.id,
+    lease,
+    destinationId,
+    messageId: fromStored(row.message_id),
+    type: row.type,
+    body: fromStored(row.body),
+    traceparent: row.traceparent ?? undefined,
+    acceptedAtMs: row.accepted_at,
+    lane,
+    dueAtMs: row.due_at,
+    leasedUntilMs,
+    ...progressOf(row),
+  }
+}
+
+function progressOf(row: ProgressRow): DeliveryProgress {
   return {
     attempts: row.attempts,
     windowAttempts: row.window_attempts,

@@ -1,25 +1,9 @@
-import type { DueTime, LeasedDelivery, Share } from '../../delivery/index.ts'
-import { lanes, type EventType, type Lane } from '../../model/index.ts'
-import { progressOf, type ProgressRow } from '../log/logged-delivery.ts'
+import type { DueTime, Share } from '../../delivery/index.ts'
+import { lanes, type Lane } from '../../model/index.ts'
 import type { Query } from '../sql.ts'
-import { fromStored } from '../stored-text.ts'
 import type { ClaimFloors } from './claim-floors.ts'
 import { GivenRows, type GivenColumns } from './given-rows.ts'
 import { isFree, type LeaseTerm, type OwnLeases } from './leases.ts'
-
-/** A leased delivery, with its body. */
-export interface ClaimedRow extends ProgressRow {
-  readonly destination_id: string
-  readonly id: number
-  readonly message_id: string
-  readonly type: EventType
-  readonly lane: Lane
-  readonly accepted_at: number
-  readonly due_at: number
-  /** Null in a damaged store. */
-  readonly body: string | null
-  readonly traceparent: string | null
-}
 
 /** When the first delivery of a lane is due. */
 export interface DueRow {
@@ -113,26 +97,4 @@ export function nextDueQuery(
   )
   const values = [...isFree(own, nowMs).values, ...givenLanes.values(asked)]
   return { name: 'next_due', sql: nextDueSql, values }
-}
-
-/** Makes a leased delivery from its row; undefined if its body is missing. */
-export function leasedDelivery(
-  row: ClaimedRow,
-  { number, untilMs }: LeaseTerm,
-): LeasedDelivery | undefined {
-  if (row.body === null) return undefined
-  return {
-    id: row.id,
-    lease: number,
-    destinationId: fromStored(row.destination_id),
-    messageId: fromStored(row.message_id),
-    type: row.type,
-    body: fromStored(row.body),
-    traceparent: row.traceparent ?? undefined,
-    acceptedAtMs: row.accepted_at,
-    lane: row.lane,
-    dueAtMs: row.due_at,
-    leasedUntilMs: untilMs,
-    ...progressOf(row),
-  }
 }

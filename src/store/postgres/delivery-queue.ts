@@ -10,24 +10,27 @@ import type {
   Settlement,
   SettleRequest,
 } from '../../delivery/index.ts'
+import type { Lane } from '../../model/index.ts'
 import { beginEnds, firstTryOf } from '../log/first-tries.ts'
+import { leasedDelivery, type ClaimedRow } from '../log/logged-delivery.ts'
 import { givenUpByDestination } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
 import type { Script } from '../sql.ts'
 import { addQuery, type AddedRow } from './add-statement.ts'
 import { ClaimFloors } from './claim-floors.ts'
-import {
-  claimQuery,
-  leasedDelivery,
-  nextDueQuery,
-  type ClaimedRow,
-  type DueRow,
-} from './claim-statement.ts'
+import { claimQuery, nextDueQuery, type DueRow } from './claim-statement.ts'
 import type { Database } from './database.ts'
 import { Leases, type LeaseTerm, type OwnLeases } from './leases.ts'
 import type { Notifications } from './notifications.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
+
+interface LeasedRow extends Omit<ClaimedRow, 'body'> {
+  readonly destination_id: string
+  readonly lane: Lane
+  /** Null in a damaged store. */
+  readonly body: string | null
+}
 
 interface DeliveryQueueParts {
   /** Connections for adds. An add may have to wait until one is free. */
@@ -112,10 +115,14 @@ export class DeliveryQueue {
     if (shares.length === 0) return []
     const lease = this.#leases.begin(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own(), floors: this.#floors })
-    const rows = await this.#answer(lease, this.#parts.delivering.rows<ClaimedRow>(query))
+    const rows = await this.#answer(lease, this.#parts.delivering.rows<LeasedRow>(query))
     // A delivery without a body stays leased, so that the next claim does not find it first again.
     this.#leases.hold(lease, rows)
-    const leased = rows.flatMap((row) => leasedDelivery(row, lease) ?? [])
+    const leased = rows.filter(hasBody).map((row) => {
+      const { destination_id: destinationId, lane } = row
+      const held = { lane, lease: lease.number, leasedUntilMs: lease.untilMs }
+      return leasedDelivery(row, fromStored(destinationId), held)
+    })
     for (const delivery of leased) this.#floors.passed(delivery)
     return leased
   }
@@ -171,6 +178,10 @@ export class DeliveryQueue {
       throw error
     }
   }
+}
+
+function hasBody(row: LeasedRow): row is LeasedRow & ClaimedRow {
+  return row.body !== null
 }
 
 function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly AddOutcome[] {

@@ -1,20 +1,9 @@
 import type { DueTime, LeasedDelivery, Share } from '../../delivery/index.ts'
-import { lanes, type EventType, type Lane } from '../../model/index.ts'
-import { progressOf, type ProgressRow } from '../log/logged-delivery.ts'
+import { lanes, type Lane } from '../../model/index.ts'
+import { leasedDelivery, type ClaimedRow } from '../log/logged-delivery.ts'
 import { sql } from '../sql.ts'
-import { fromStored, toStored } from '../stored-text.ts'
-import type { Leases } from './leases.ts'
+import { toStored } from '../stored-text.ts'
 import type { StoreParts } from './store-parts.ts'
-
-interface ClaimedRow extends ProgressRow {
-  readonly id: number
-  readonly due_at: number
-  readonly message_id: string
-  readonly type: EventType
-  readonly accepted_at: number
-  readonly body: string
-  readonly traceparent: string | null
-}
 
 interface DueRow {
   readonly position: number
@@ -29,8 +18,7 @@ export function claim(
 ): readonly LeasedDelivery[] {
   const claimed: LeasedDelivery[] = []
   try {
-    for (const share of shares) {
-      const { destinationId, lane, dueByMs, deliveriesMax } = share
+    for (const { destinationId, lane, dueByMs, deliveriesMax } of shares) {
       const leased = leases.idsOf([destinationId])
       // SQLite skips leased deliveries by their ids in the index, without reading their rows.
       const rows = statements.all(sql`
@@ -41,7 +29,10 @@ export function claim(
         WHERE destination_id = ${toStored(destinationId)} AND lane = ${lane} AND state = 'pending'
           AND due_at <= ${dueByMs} AND deliveries.id NOT IN (SELECT value FROM json_each(${leased}))
         ORDER BY due_at, deliveries.id LIMIT ${deliveriesMax}`) as ClaimedRow[]
-      for (const row of rows) claimed.push(leasedDelivery(row, share, leases))
+      for (const row of rows) {
+        const lease = leases.begin({ destinationId, id: row.id })
+        claimed.push(leasedDelivery(row, destinationId, { lane, lease }))
+      }
     }
     return claimed
   } catch (error) {
@@ -71,25 +62,4 @@ export function nextDue(
     const destinationId = destinationIds[position]
     return destinationId === undefined || dueAtMs === null ? [] : [{ destinationId, lane, dueAtMs }]
   })
-}
-
-function leasedDelivery(
-  row: ClaimedRow,
-  { destinationId, lane }: Share,
-  leases: Leases,
-): LeasedDelivery {
-  const { id } = row
-  return {
-    id,
-    lease: leases.begin({ destinationId, id }),
-    destinationId,
-    messageId: fromStored(row.message_id),
-    type: row.type,
-    body: fromStored(row.body),
-    traceparent: row.traceparent ?? undefined,
-    acceptedAtMs: row.accepted_at,
-    lane,
-    dueAtMs: row.due_at,
-    ...progressOf(row),
-  }
 }
