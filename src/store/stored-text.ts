@@ -39,3 +39,11 @@ export function toStoredOrNull(text: string | null): string | null {
 export function fromStoredOrNull(stored: string | null): string | null {
   return stored === null ? null : fromStored(stored)
 }
+
+/** Like {@link fromStored}, for all texts of a row. */
+export function fromStoredRow<Row extends object>(row: Row): Row {
+  const cells = Object.entries(row).map(([name, value]: [string, unknown]) => {
+    return [name, typeof value === 'string' ? fromStored(value) : value]
+  })
+  return Object.fromEntries(cells) as Row
+}

@@ -11,7 +11,7 @@ import type {
 } from '../../audience/index.ts'
 import type { AddRequest } from '../../delivery/index.ts'
 import { firstRow, raw, rowsOf, run, sql, type Dialect, type Script } from '../sql.ts'
-import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
+import { fromStored, fromStoredRow, toStored, toStoredOrNull } from '../stored-text.ts'
 import { isOfSources, isSuppressed, type SuppressedUsers } from '../suppressions.ts'
 import {
   audienceColumns,
@@ -30,6 +30,13 @@ import { superseded, type Superseded, type Sync } from './syncs.ts'
 export interface BegunAudience {
   readonly kind: 'begun' | 'taken'
   readonly row: AudienceRow
+}
+
+/** An audience that is locked until the transaction ends. */
+interface HeldAudience {
+  readonly id: number
+  readonly source_id: string
+  readonly numbers: number
 }
 
 interface KnownRow {
@@ -71,10 +78,10 @@ export class AudienceChanges {
         ${toStored(sourceId)}, 0, 0, ${nowMs}, ${sync})
       ON CONFLICT (key) DO UPDATE SET name = excluded.name, sync = excluded.sync
         WHERE kept.class = excluded.class AND kept.source_id = excluded.source_id
-      RETURNING ${audienceColumns}`
+      RETURNING id, ${audienceColumns}`
     for (;;) {
       const row = yield* firstRow<AudienceRow>(upsert)
-      if (row !== undefined) return { kind: 'begun', row }
+      if (row !== undefined) return { kind: 'begun', row: fromStoredRow(row) }
       const other = yield* findAudience(key)
       if (other !== undefined) return { kind: 'taken', row: other }
       // Another process removed the audience between the two statements. Try again.
@@ -147,13 +154,13 @@ export class AudienceChanges {
    * Locks the audience of a sync until the transaction ends; undefined if the sync is over. Wait for this lock before
    * you use `Dialect.gate`, because the gate delays regulations.
    */
-  #hold(sync: Sync): Script<AudienceRow | undefined> {
-    return firstRow<AudienceRow>(sql`SELECT ${audienceColumns} FROM evroute_audiences
+  #hold(sync: Sync): Script<HeldAudience | undefined> {
+    return firstRow<HeldAudience>(sql`SELECT id, source_id, numbers FROM evroute_audiences
       WHERE id = ${sync.audienceId} AND sync = ${sync.number} ${this.#dialect.forUpdate}`)
   }
 
   *#knownLines(
-    audience: AudienceRow,
+    audience: HeldAudience,
     members: readonly Member[],
     keys: readonly MemberKeys[],
   ): Script<readonly KnownLine[]> {
@@ -178,7 +185,7 @@ export class AudienceChanges {
   }
 
   *#write(
-    { id }: AudienceRow,
+    { id }: HeldAudience,
     { written, entered }: TakenPart,
     keys: readonly MemberKeys[],
   ): Script<void> {
@@ -204,7 +211,7 @@ export class AudienceChanges {
   }
 
   /** Deletes members. Pass their keys in order: the statement reads only rows from the first to the last. */
-  *#leave(audience: AudienceRow, keys: readonly MemberKeys[]): Script<void> {
+  *#leave(audience: HeldAudience, keys: readonly MemberKeys[]): Script<void> {
     const [first, last] = [keys[0], keys.at(-1)]
     if (first === undefined || last === undefined) return
     const { key, given } = this.#dialect
@@ -220,7 +227,7 @@ export class AudienceChanges {
 
   /** Finds the users whose identities in the audience are all in `gone`. Returns the last identity of each. */
   *#usersThatLeave(
-    audience: AudienceRow,
+    audience: HeldAudience,
     gone: readonly MemberIdentity[],
   ): Script<readonly { readonly identity: MemberIdentity; readonly isSuppressed: boolean }[]> {
     const users = new Map<string, { readonly last: MemberIdentity; readonly identifiers: number }>()

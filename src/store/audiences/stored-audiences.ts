@@ -13,7 +13,7 @@ import type {
 import type { AddRequest } from '../../delivery/index.ts'
 import { scriptOf, type Script, type SqlDatabase } from '../sql.ts'
 import { AudienceChanges } from './audience-changes.ts'
-import { audienceOf, AudienceRows } from './audience-rows.ts'
+import { AudienceRows } from './audience-rows.ts'
 import { superseded, Sync, type Superseded } from './syncs.ts'
 
 /** The engine-specific parts of audiences. */
@@ -86,10 +86,10 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     // Random, so that processes that share a database do not choose the same number.
     const number = randomInt(1, 2 ** 48 - 1)
     const { kind, row } = await this.#database.change(() => this.#changes.begin(request, number))
-    const audience = audienceOf(row)
+    const { id, ...audience } = row
     if (kind === 'taken') return { kind, audience }
     // Only after the commit: a sync that could not begin must not supersede the current one.
-    this.#syncs.set(audience.key, new Sync({ key: audience.key, id: row.id }, number))
+    this.#syncs.set(audience.key, new Sync({ key: audience.key, id }, number))
     return { kind, audience, sync: number }
   }
 

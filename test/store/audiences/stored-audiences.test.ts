@@ -9,9 +9,9 @@ const vipRow = {
   id: 1,
   key: 'vip',
   name: 'VIP',
-  class: 'audience',
-  computation_id: 'c_vip',
-  source_id: 'website',
+  computationClass: 'audience',
+  computationId: 'c_vip',
+  sourceId: 'website',
 }
 
 /** A database in which a different process begins a sync of the audience right after this one. */
