@@ -62,8 +62,7 @@ export async function showAudience(
   await writeData(io, members.length === 0 ? fields : `${fields}\n${table}`)
   const others = audience.members - members.length
   if (others > 0 && membersMax > 0) {
-    const all = `show all with --members ${audience.members}`
-    io.stderr.write(`... and ${formatCount(others)} more; ${all}\n`)
+    io.stderr.write(`... and ${formatCount(others)} more; see --members\n`)
   }
   return exitCodes.ok
 }

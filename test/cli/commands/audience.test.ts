@@ -276,7 +276,7 @@ describe('audience list, show and remove', () => {
     const shown = await project.run([...argv, '--members', '1'])
     expect(shown.stdout).toMatch(/^Key {10}first_time_shopper\nName {9}First-Time Shopper\n/)
     expect(shown.stdout).toMatch(/\n\nuser {2}anonymous {2}email\nu_\d {3}- {10}-\n$/)
-    expect(shown.stderr).toBe('... and 1 more; show all with --members 2\n')
+    expect(shown.stderr).toBe('... and 1 more; see --members\n')
     const value = await project.run(['audience', 'show', 'total', '--json'])
     expect(value.records).toMatchObject([
       { kind: 'audience', key: 'total', memberList: [{ userId: 'u_1', value: 450 }] },
