@@ -55,12 +55,6 @@ export interface HandlerReport {
   readonly verdicts: readonly CaseVerdict[]
 }
 
-/** A check with validated options. */
-export interface PreparedHandlerCheck {
-  readonly cases: readonly CheckCase[]
-  readonly run: () => Promise<HandlerReport>
-}
-
 const knownOptions: Readonly<Record<keyof HandlerCheckOptions, true>> = {
   url: true,
   secret: true,
@@ -93,10 +87,7 @@ export async function checkHandler(options: HandlerCheckOptions): Promise<Handle
 }
 
 /** Validates the options and makes the cases, without sending them. Throws a SettingError for an invalid option. */
-export function prepareHandlerCheck(
-  options: HandlerCheckOptions,
-  runtime: Runtime,
-): PreparedHandlerCheck {
+export function prepareHandlerCheck(options: HandlerCheckOptions, runtime: Runtime) {
   checkOptionNames(options, knownOptions)
   const { secret, types = eventTypes, only, timeoutMs = limits.endpointDeadlineMs } = options
   checkWholeNumber('timeoutMs', timeoutMs, [1, limits.endpointDeadlineMs])

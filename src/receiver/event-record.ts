@@ -11,23 +11,13 @@ import type { Diagnosis } from './diagnosis/index.ts'
 import type { Forwarding } from './forward.ts'
 import type { ReceivedEvent, ReceivedRequest, RefusalCode } from './received-event.ts'
 
-/** The field `forward` of an {@link EventRecord}. */
-export type ForwardRecord = Omit<Forwarding, 'durationMs'> & { readonly ms: number }
-
 /** A received request as a record for programs. A file of such records is a capture. */
-export type EventRecord = Readonly<Record<string, unknown>> &
-  Omit<ReceivedEvent, 'kind' | 'atMs' | 'durationMs' | 'rawBody' | 'forward'> & {
-    readonly kind: 'event'
-    readonly at: string
-    readonly ms: number
-    readonly forward: ForwardRecord | null
-    readonly rawBase64: string
-  }
+export type EventRecord = ReturnType<typeof eventRecord>
 
 /** Makes the record of a received request. The order of the fields is part of the format. */
-export function eventRecord(event: ReceivedEvent): EventRecord {
+export function eventRecord(event: ReceivedEvent) {
   return {
-    kind: 'event',
+    kind: 'event' as const,
     seq: event.seq,
     at: formatTimestamp(event.atMs),
     type: event.type,
@@ -48,10 +38,10 @@ export function eventRecord(event: ReceivedEvent): EventRecord {
     headers: event.headers,
     body: event.body,
     rawBase64: event.rawBody.toString('base64'),
-  }
+  } satisfies Readonly<Record<string, unknown>>
 }
 
-function forwardRecord({ forward }: ReceivedEvent): ForwardRecord | null {
+function forwardRecord({ forward }: ReceivedEvent) {
   if (forward === null) return null
   const { url, status, durationMs, error, headers, answer } = forward
   return { url, status, ms: durationMs, error, headers, answer }

@@ -54,20 +54,13 @@ export interface JudgedExpectation {
 }
 
 /** An expectation as the API and the page list it. */
-export interface ShownExpectation {
-  /** The number of the expectation, counting from 1. */
-  readonly id: number
-  readonly text: string
-  /** Whether the expectation was met; `open` while it is undecided. */
-  readonly state: 'open' | 'met' | 'unmet'
-  /** The expected and the actual count: `expected exactly 3, got 2`. */
-  readonly account: string
-}
+export type ShownExpectation = Expectations['shown'][number]
 
 interface Shown {
   readonly id: number
   readonly tracker: ExpectationTracker<ReceivedEvent>
-  state: ShownExpectation['state']
+  /** Whether the expectation was met; `open` while it is undecided. */
+  state: 'open' | 'met' | 'unmet'
 }
 
 /** Shorter than the 5 s timeout of vitest and jest, which would hide the expectation's error. */
@@ -115,7 +108,7 @@ export class Expectations {
     return judged
   }
 
-  get shown(): readonly ShownExpectation[] {
+  get shown() {
     return this.#shown.map(({ id, tracker, state }) => {
       const { expectation, account } = tracker
       return { id, text: expectation.text, state, account }

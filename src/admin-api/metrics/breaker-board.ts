@@ -7,14 +7,8 @@ export interface DestinationUrls {
   readonly endpoints: readonly { readonly url: string }[]
 }
 
-interface BreakerStatus {
-  readonly destination: string
-  /** The URL without its secret parts. */
-  readonly endpoint: string
-  readonly state: EndpointChange['state']
-}
-
 interface BoardEntry {
+  /** The URL without its secret parts. */
   readonly name: string
   change: EndpointChange | undefined
 }
@@ -28,9 +22,7 @@ export class BreakerBoard {
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. Returns the names of the removed ones. */
-  configure(
-    destinations: readonly DestinationUrls[],
-  ): readonly Pick<BreakerStatus, 'destination' | 'endpoint'>[] {
+  configure(destinations: readonly DestinationUrls[]) {
     const before = this.#endpoints
     const entryOf = (id: string, url: string): BoardEntry =>
       before.get(id)?.get(url) ?? { name: hiddenEndpoint(url), change: undefined }
@@ -72,7 +64,7 @@ export class BreakerBoard {
     return { url, breaker: state, probeAtMs, error }
   }
 
-  statuses(): readonly BreakerStatus[] {
+  statuses() {
     return [...this.#endpoints].flatMap(([destination, entries]) =>
       [...entries.values()].map(({ name, change }) => ({
         destination,

@@ -55,7 +55,7 @@ async function resultsOf(
   expectations: readonly Expectation[],
   { api, path, timeoutMs, after, ...given }: ExpectValues,
   io: Io,
-): Promise<CaptureResults> {
+) {
   if (path !== undefined && api === undefined) {
     if (timeoutMs === undefined) return captureResults({ path, after }, expectations, io)
     throw new SettingError(
@@ -155,18 +155,12 @@ function eventOf(record: JsonValue | undefined): NumberedSubject | undefined {
   return isJsonObject(record) ? readEventRecord(record) : undefined
 }
 
-interface CaptureResults {
-  readonly results: readonly ExpectationResult[]
-  /** The number of rows that are not records of `listen`. */
-  readonly badRows: number
-}
-
 /** Checks expectations against a capture's events with a `seq` above `after`. The first one starts the clock. */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
   expectations: readonly Expectation[],
   io: Io,
-): Promise<CaptureResults> {
+) {
   let awaited: AwaitedRequests | undefined
   let badRows = 0
   for await (const part of readCapture(await openInputOf(path, io))) {

@@ -5,15 +5,9 @@ import type { Io, OutputStream } from '../io.ts'
 type Paint = (text: string) => string
 
 /** Functions that style text for a terminal. */
-export interface Style {
-  readonly strong: Paint
-  readonly faint: Paint
-  readonly good: Paint
-  readonly bad: Paint
-  readonly warning: Paint
-  readonly name: Paint
-  readonly plain: Paint
-}
+export type Style = Readonly<
+  Record<'strong' | 'faint' | 'good' | 'bad' | 'warning' | 'name' | 'plain', Paint>
+>
 
 /** Whether to colour a stream. By default, only a terminal has colour. NO_COLOR and `--no-color` beat FORCE_COLOR. */
 export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): boolean {

@@ -32,7 +32,7 @@ const rewrittenTokensMax = 16 * 1024
 export class SuspectBody {
   readonly bytes: Buffer
   #text: string | undefined
-  #parsed: Parsed | undefined | null = null
+  #parsed: ReturnType<typeof parse> | null = null
   #tokens: readonly (readonly string[])[] | undefined
   #sortedTokens: readonly string[] | undefined
 
@@ -78,19 +78,13 @@ export class SuspectBody {
     return [writeJson(this.#sortedTokens, style) ?? []].flat()
   }
 
-  #parse(): Parsed | undefined {
+  #parse(): ReturnType<typeof parse> {
     if (this.#parsed === null) this.#parsed = parse(this.text)
     return this.#parsed
   }
 }
 
-interface Parsed {
-  readonly value: unknown
-  readonly json: string
-  readonly tokens: readonly string[]
-}
-
-function parse(text: string | undefined): Parsed | undefined {
+function parse(text: string | undefined) {
   // Deeper JSON is not a webhook, and could overflow the stack when its keys are sorted.
   if (text === undefined || isTextNestedDeeper(text, limits.callNestingMax + 1)) return undefined
   try {

@@ -38,17 +38,12 @@ export const tlsKinds: readonly TlsKind[] = Object.freeze([
   'valid',
 ] as const)
 
-/** The certificate of a receiver, with that of the authority that signed it. */
-export interface ReceiverCertificate extends Certificate {
-  readonly authority: string | null
-}
-
 const dayMs = 24 * 60 * 60 * 1_000
 const localHosts = ['127.0.0.1', '::1', 'localhost']
 const good = { hosts: localHosts, validFromMs: -dayMs, validToMs: 30 * dayMs } as const
 
-/** Makes a receiver's certificate with the flaw `kind`. */
-export async function certificateOf(kind: TlsKind): Promise<ReceiverCertificate> {
+/** Makes a receiver's certificate with the flaw `kind`, and the certificate of the authority that signed it, if any. */
+export async function certificateOf(kind: TlsKind) {
   if (kind === 'self-signed') return { ...(await makeCertificate(good)), authority: null }
   const authority = await makeAuthority()
   const { cert, key } = await makeCertificate({ ...good, ...flaws[kind], authority })

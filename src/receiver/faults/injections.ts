@@ -1,13 +1,7 @@
 import { formatDuration } from '../../model/index.ts'
 import type { DelayRange } from './delay.ts'
 import type { GivenAnswer } from './fault.ts'
-import {
-  AnswerPlans,
-  type AnswerPlan,
-  type PlannedWebhook,
-  type PlanProgress,
-  type PlansInput,
-} from './plan.ts'
+import { AnswerPlans, type AnswerPlan, type PlannedWebhook, type PlansInput } from './plan.ts'
 import { readPlans } from './read-plans.ts'
 
 /** The validated settings for injected answers. */
@@ -21,11 +15,7 @@ export interface InjectionSettings {
 }
 
 /** The answers that webhooks will get. */
-export interface PlannedAnswers {
-  /** The answers queued ahead of the plans: a status, a fault, or a text such as `200 after 2s`. */
-  readonly next: readonly (number | string)[]
-  readonly plans: readonly PlanProgress[]
-}
+export type PlannedAnswers = ReturnType<Injections['planned']>
 
 /** An answer to a webhook, perhaps with a delay of its own. */
 export interface NextAnswer {
@@ -65,7 +55,8 @@ export class Injections {
     this.#next = []
   }
 
-  planned(): PlannedAnswers {
+  /** The answers queued ahead of the plans, and how many answers each plan has given. */
+  planned() {
     const next = this.#next.map(({ answer, delayMs }) =>
       delayMs === undefined ? answer : `${answer} after ${formatDuration(delayMs)}`,
     )

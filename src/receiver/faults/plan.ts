@@ -43,13 +43,6 @@ export interface PlannedWebhook {
   readonly endpoint: number
 }
 
-/** A plan, and how many answers it has given. */
-export interface PlanProgress {
-  /** The plan as a text, such as `type=track:503x3,200`. */
-  readonly plan: string
-  readonly given: number
-}
-
 /** Plans, and how many answers each has given. */
 export class AnswerPlans {
   readonly #plans: readonly AnswerPlan[]
@@ -60,7 +53,7 @@ export class AnswerPlans {
     this.#plans = plans
   }
 
-  get progress(): readonly PlanProgress[] {
+  get progress() {
     return this.#plans.map((plan) => ({ plan: planText(plan), given: this.#given.get(plan) ?? 0 }))
   }
 

@@ -10,7 +10,6 @@ import {
   repeated,
   sendRequest,
   type OutgoingRequest,
-  type Resent,
 } from './send-request.ts'
 
 /** The parts of a receiver, and whether the action was requested from this machine. */
@@ -84,6 +83,9 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
+/** The answer to a request that was sent again, and its event in this receiver; null if there is none. */
+export type Resent = Awaited<ReturnType<typeof sendTo>>
+
 /** To find a sent request, at most this many newly received requests are searched. */
 const receivedMeanwhileMax = 1_000
 
@@ -91,7 +93,7 @@ async function sendTo(
   endpoint: number,
   outgoing: OutgoingRequest,
   { urls, secret, waits, log, isLocal }: ActionContext,
-): Promise<Resent> {
+) {
   const isElsewhere = outgoing.url !== undefined
   // Don't let other machines reach servers through this one.
   if (isElsewhere && !isLocal) {

@@ -3,7 +3,7 @@ import type { EventLog } from '../event-log.ts'
 import type { ReceivedEvent, WebhookContent } from '../received-event.ts'
 
 /** A field that differs from the previous payload. */
-export interface PayloadChange {
+interface PayloadChange {
   /** The path of the field, such as `properties.products.0.sku`. */
   readonly path: string
   /** The previous value as JSON, at most 200 characters; null if there was none. */
@@ -11,14 +11,8 @@ export interface PayloadChange {
   readonly after: string | null
 }
 
-/** The differences between a payload and an earlier one. */
-export interface PayloadChanges {
-  /** The number of the earlier event; null if there is none, or it is no longer kept. */
-  readonly previous: number | null
-  /** The first 100 changes. */
-  readonly changes: readonly PayloadChange[]
-  readonly more: number
-}
+/** The differences between a payload and an earlier one. `previous` is null if that is no longer kept. */
+export type PayloadChanges = ReturnType<typeof payloadChanges>
 
 const changesMax = 100
 const charactersMax = 200
@@ -26,7 +20,7 @@ const charactersMax = 200
 const ownFields: ReadonlySet<string> = new Set(['messageId', 'timestamp'])
 
 /** Compares a payload with the previous one of the same type, name and user (or group, in a group call). */
-export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChanges {
+export function payloadChanges(event: ReceivedEvent, log: EventLog) {
   const subject = event.kind === 'webhook' ? subjectOf(event) : undefined
   const previous = log.events.findLast(
     (each) => each.kind === 'webhook' && each.seq < event.seq && subjectOf(each) === subject,
@@ -37,7 +31,7 @@ export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChan
 }
 
 /** Lists the changes from the payload of `other` to that of `event`. */
-export function compareEvents(event: ReceivedEvent, other: ReceivedEvent): PayloadChanges {
+export function compareEvents(event: ReceivedEvent, other: ReceivedEvent) {
   const all = [...changesIn([], other.body ?? undefined, event.body ?? undefined)]
   const changes = all.slice(0, changesMax)
   return { previous: other.seq, changes, more: all.length - changes.length }

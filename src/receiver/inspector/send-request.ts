@@ -1,5 +1,4 @@
 import { passedOnHeaders, type Header } from '../../http/index.ts'
-import type { SignatureVerdict } from '../../match/index.ts'
 import { isJsonObject, messageOf, parseUrl, SettingError } from '../../model/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import { post } from '../forward.ts'
@@ -14,21 +13,6 @@ export interface Edit {
   /** All headers. They replace the original ones. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: string | undefined
-}
-
-interface SentAnswer {
-  /** Null if there was no answer. */
-  readonly status: number | null
-  /** Why there was no answer; null if there was one. */
-  readonly error: string | null
-}
-
-/** The outcome of sending a request again. */
-export interface Resent extends SentAnswer {
-  /** The number of the request in this receiver; null if it was sent to a different server or was not found. */
-  readonly seq: number | null
-  /** The verdict of this receiver on the request's signature; null if `seq` is null. */
-  readonly signature: SignatureVerdict | null
 }
 
 /** Headers that depend on the bytes of the body. They are not sent with an edited request. */
@@ -93,7 +77,7 @@ export async function sendRequest(
     secret,
     signal,
   }: { readonly url: string; readonly secret: string | undefined; readonly signal: AbortSignal },
-): Promise<SentAnswer> {
+) {
   const { path, body } = outgoing
   const request = { headers: headersOf(outgoing, secret), rawBody: body }
   // Don't verify the receiver's own certificate: no client trusts it, and it may be invalid on purpose.
