@@ -119,10 +119,13 @@ async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Prom
 
 /** Makes a folder and those above it. In /proc, the `recursive` of mkdir would never end. */
 async function makeFolder(path: string): Promise<void> {
-  if (await isThere(path)) return
   const above = dirname(path)
-  if (above !== path) await makeFolder(above)
-  await mkdir(path)
+  if ((await isThere(path)) || above === path) return
+  await makeFolder(above)
+  await mkdir(path).catch((error: unknown) => {
+    // Another process may have made it meanwhile.
+    if (systemCode(error) !== 'EEXIST') throw error
+  })
 }
 
 const secretsFolderName = 'evroute.secrets'

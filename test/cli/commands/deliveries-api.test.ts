@@ -156,7 +156,7 @@ describe('deliveries --api', () => {
     const { code, records, stderr } = await overApi(url, argv)
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: '... and more; to see them, pass --limit 12020\n',
+      stderr: '... and more; see --limit\n',
     })
     expect(records.map(({ id }) => id)).toEqual(
       Array.from({ length: 1_202 }, (_, index) => `crm/${1_203 - index}`),

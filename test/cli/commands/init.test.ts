@@ -193,6 +193,15 @@ describe('init', () => {
     }
   })
 
+  test('makes folders that another init makes at the same time', async () => {
+    const folder = await temporaryFolder()
+    const runs = Array.from({ length: 40 }, (_, index) =>
+      initIn(join(folder, `shared_${index % 10}`, 'deep', String(index))),
+    )
+    const ended = await Promise.all(runs)
+    expect(ended.filter(({ code }) => code !== 0)).toEqual([])
+  })
+
   test('ends with 7 if it cannot write', async () => {
     const folder = await temporaryFolder()
     await writeFile(join(folder, 'file'), '')
