@@ -29,14 +29,14 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     if (thrown instanceof CommanderError && (isHelpShown || thrown.exitCode === 0)) {
       return exitCodes.ok
     }
-    const error = thrown instanceof CommanderError ? parseError(thrown, tried) : known(thrown)
+    const error = thrown instanceof CommanderError ? parseError(thrown, tried) : explained(thrown)
     tellError(error, argv, io)
     return exitCodeOf(error)
   }
 }
 
 /** Explains the error of Node for a working folder that was deleted. Returns other errors unchanged. */
-function known(thrown: unknown): unknown {
+function explained(thrown: unknown): unknown {
   if (!(thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'uv_cwd'))
     return thrown
   return new EvrouteError({
