@@ -29,7 +29,7 @@ export function difference(match: Match, subject: Subject): readonly DifferenceR
 function expectedText({ isNegated, tests }: Term): string {
   const text = tests.map((test) => test.text).join(' or ')
   if (!isNegated) return text
-  return text === 'present' ? 'absent' : `not ${text}`
+  return tests.some(({ kind }) => kind === 'present') ? 'absent' : `not ${text}`
 }
 
 function receivedText({ field }: Term, subject: Subject): string {

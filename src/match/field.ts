@@ -93,14 +93,7 @@ export function fieldText(field: Field): string {
 
 /** Returns the name of a field, for messages. */
 export function fieldLabel(field: Field): string {
-  switch (field.kind) {
-    case 'named':
-      return field.name
-    case 'body':
-      return field.keys.length === 0 ? 'body' : field.keys.map(keyText).join('.')
-    case 'word':
-      return 'text'
-  }
+  return field.kind === 'word' ? 'text' : fieldText(field).replace(/^body\./, '')
 }
 
 function keyText(key: string): string {

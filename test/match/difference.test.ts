@@ -4,6 +4,12 @@ import { columnsOf } from '../../src/model/index.ts'
 import { group, order, subject } from './subjects.ts'
 
 describe('difference', () => {
+  test('tells a value that must not be "present" from a field that must be absent', () => {
+    const match = parseMatch('-event:present -has:userId')
+    const rows = difference(match, subject({ event: 'present', userId: 'u_1' }))
+    expect(rows.map(({ expected }) => expected)).toEqual(['not present', 'absent'])
+  })
+
   test('has a row for every term, in order', () => {
     const match = parseMatch(
       'type:track event:"Order Complet*" properties.revenue:>100,10..20 -sig:valid has:context.ip ' +

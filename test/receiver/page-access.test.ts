@@ -36,7 +36,7 @@ test('only the sign-in link lets a browser on a different machine into an open r
   const fromElsewhere = { ...json, ...elsewhere, cookie }
   expect(await post(`${page}actions/resend`, edited, fromElsewhere)).toMatchObject({
     status: 400,
-    body: { error: { message: expect.stringContaining('a different machine') as string } },
+    body: { error: { message: expect.stringContaining('another server') as string } },
   })
   expect(await post(`${page}actions/resend`, '{"seq":1}', fromElsewhere)).toMatchObject({
     status: 200,
