@@ -303,7 +303,7 @@ function Facts({ record }: RequestParts): JSX.Element {
       <Pair name="Request">
         {visibleText(method)} {visibleText(path)}
       </Pair>
-      {userId === null ? null : <Pair name="User">{visibleText(userId)}</Pair>}
+      {userId === null ? null : <Pair name="User">{visibleText(userId.slice(0, 100))}</Pair>}
       <Pair name="Signature">
         <span class={`badge signature ${signature}`}>{signatureText(signature)}</span>
       </Pair>

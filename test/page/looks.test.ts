@@ -64,6 +64,18 @@ test('narrow rows shorten neither the type nor the result of forwarding', async 
   }
 })
 
+test('on a telephone, the tools of a receiver take one line each', async () => {
+  const { url } = await startReceiver()
+  const page = await openPage(url, { width: 360 })
+  const topsOf = async (names: readonly string[]) => {
+    const boxes = names.map((name) => page.getByText(name, { exact: true }).boundingBox())
+    return new Set((await Promise.all(boxes)).map((box) => box?.y))
+  }
+  await page.getByText('Waiting for webhooks').waitFor()
+  expect((await topsOf(['Next answer', 'Expectations', 'Compose', 'Keys'])).size).toBe(1)
+  expect((await topsOf(['Pause', 'Clear', 'Open capture', 'Save capture'])).size).toBe(1)
+})
+
 test('a request of a receiver has no faults in any look or state', async () => {
   const endpoint = await TestEndpoint.start({ status: 500, body: long })
   const { url, send, post, receiver } = await startReceiver({
@@ -212,8 +224,10 @@ test('long texts of a service cause no faults in any look', async () => {
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await goTo(page, 'Deliveries')
   await page.getByRole('cell', { name: '✗ failed' }).waitFor()
+  const { x, width } = (await page.getByRole('columnheader', { name: 'Reason' }).boundingBox())!
+  expect(x + width).toBeLessThanOrEqual(1_280)
   await check(page, 'deliveries')
   await page.getByRole('row').last().getByRole('link').click()
-  await page.getByText('Answer').click()
+  await page.getByText('Answer', { exact: true }).click()
   await check(page, 'a delivery')
 })

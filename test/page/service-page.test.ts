@@ -47,7 +47,7 @@ describe('the overview', () => {
     const { page } = await openService()
     const figures = page.locator('.figures')
     expect(await figures.innerText()).toMatch(
-      /pending\s+0\s+delivered\s+1\s+failed\s+1\s+expired\s+0/,
+      /pending\s+0\s+delivered\s+1\s+failed\s+1\s+expired\s+0/i,
     )
     expect(await figures.innerText()).toMatch(/\d+ m?s\s+p50; p99 \d+ m?s, of the latest 1/)
     // Failures are red; a zero is not.

@@ -56,6 +56,37 @@ test('on a telephone, the navigation scrolls to the current view', async () => {
   expect(x + width).toBeLessThanOrEqual(390)
 })
 
+test('many problems and destinations are folded', async () => {
+  const { page } = await openService()
+  const change = async (path: string, changeOf: (answer: never) => object): Promise<void> => {
+    await page.route(`**/v1/${path}`, async (route) => {
+      const answer = (await (await route.fetch()).json()) as never
+      await route.fulfill({ json: changeOf(answer) })
+    })
+  }
+  const names = Array.from({ length: 21 }, (_, index) => `shop-${index}`)
+  const problems = names.map((destination) => ({
+    text: 'It is down.',
+    advice: 'Start it.',
+    destination,
+    moment: null,
+  }))
+  await change('overview', (overview: object) => ({ ...overview, problems }))
+  await change('sources', ({ url, sources: [source] }: { url: string; sources: object[] }) => ({
+    url,
+    sources: [{ ...source, destinations: names }],
+  }))
+  await page.reload()
+  await page.getByText('shop-4: It is down.').waitFor()
+  expect(await page.getByText('shop-5: It is down.').isVisible()).toBe(false)
+  await page.getByText('16 more problems').click()
+  await page.getByText('shop-20: It is down.').waitFor()
+  expect(await accessibilityFaults(page)).toEqual([])
+  await goTo(page, 'Sources')
+  await page.getByText('21', { exact: true }).click()
+  await page.getByText(names.join(', ')).waitFor()
+})
+
 describe('the ledger', () => {
   test('is shown as a diagram that balances, and is compared with the rows of the store', async () => {
     const { page } = await openService()

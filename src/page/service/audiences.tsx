@@ -84,7 +84,7 @@ export function AudienceMembers({ id }: { readonly id: string }): JSX.Element {
             rows={memberList.map(({ userId, anonymousId, email, value }, index) => ({
               key: String(index),
               cells: [
-                ...[userId, anonymousId, email].map((id) => visibleText(id ?? '–')),
+                ...[userId, anonymousId, email].map((id) => visibleText(id ?? '')),
                 visibleText(JSON.stringify(value)),
               ],
             }))}

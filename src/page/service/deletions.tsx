@@ -40,7 +40,7 @@ export function Deletions(): JSX.Element {
                   each.overallStatus,
                   countText(each.subjects),
                   countText(each.erased.pending + each.erased.settled),
-                  each.createdAt === null ? '–' : <Moment at={each.createdAt} />,
+                  each.createdAt !== null && <Moment at={each.createdAt} />,
                 ],
               }))}
             />

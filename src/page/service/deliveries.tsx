@@ -136,13 +136,17 @@ function row(delivery: DeliveryFields): Row {
       <a href={storyPath(id)}>{id}</a>,
       <>
         <span class={`type ${type}`}>{type}</span>{' '}
-        {eventName === null ? null : <>{visibleText(eventName.slice(0, 60))} </>}
+        {eventName === null ? null : (
+          <>
+            <span>{visibleText(eventName.slice(0, 60))}</span>{' '}
+          </>
+        )}
         <span class="muted">{visibleText(messageId.slice(0, 60))}</span>
       </>,
-      visibleText(userId?.slice(0, 60) ?? '–'),
-      acceptedAt === null ? '–' : <Moment at={acceptedAt} />,
+      visibleText(userId?.slice(0, 60) ?? ''),
+      acceptedAt !== null && <Moment at={acceptedAt} />,
       attempts,
-      reason === null ? '–' : <span title={reason}>{reasonText(reason, failureWords)}</span>,
+      reason !== null && <span title={reason}>{reasonText(reason, failureWords)}</span>,
     ],
   }
 }

@@ -18,12 +18,7 @@ export function Destinations(): JSX.Element {
       {(destinations) => (
         <>
           <h2>Destinations</h2>
-          {destinations.length === 0 ? (
-            <p class="empty">
-              No destination is configured. Add one to the configuration file. The service reads the
-              file again by itself.
-            </p>
-          ) : null}
+          <p class="muted">{summaryText(destinations)}</p>
           {destinations.map((each) => (
             <Destination key={each.destination.id} {...each} />
           ))}
@@ -31,6 +26,15 @@ export function Destinations(): JSX.Element {
       )}
     </Shown>
   )
+}
+
+/** Counts the destinations, and those with problems: `1,000 destinations, 30 with problems`. */
+function summaryText(destinations: readonly Parts[]): string {
+  if (destinations.length === 0)
+    return 'No destination is configured. Add one to the configuration file. The service reads the file again by itself.'
+  const wrong = destinations.filter(({ problems }) => problems.length > 0).length
+  const also = wrong === 0 ? '' : `, ${countText(wrong)} with problems`
+  return counted(destinations.length, 'destination') + also
 }
 
 interface Parts {

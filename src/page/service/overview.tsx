@@ -10,6 +10,9 @@ import { deliveriesPath } from './route.ts'
 import { session } from './service-session.ts'
 import { countLook, states } from './state-badge.tsx'
 
+/** The number of problems that are not folded, so that the figures stay on the screen. */
+const unfoldedMax = 5
+
 export function Overview(): JSX.Element {
   const reading = usePolled(() => read('v1/overview'), [session.version.value])
   return (
@@ -37,13 +40,30 @@ export function Overview(): JSX.Element {
   )
 }
 
-/** A list of problems, each with advice. Renders nothing if there are no problems. */
-export function Problems({
-  problems,
-}: Pick<AnswerRecord<'overview'>, 'problems'>): JSX.Element | null {
+interface Parts {
+  readonly problems: AnswerRecord<'overview'>['problems']
+}
+
+/** Problems, each with advice. Later ones are folded. Renders nothing if there are no problems. */
+export function Problems({ problems }: Parts): JSX.Element | null {
   if (problems.length === 0) return null
+  const later = problems.slice(unfoldedMax)
   return (
-    <ul class="problems card" aria-label="What is wrong">
+    <div class="problems card">
+      <ProblemList problems={problems.slice(0, unfoldedMax)} />
+      {later.length === 0 ? null : (
+        <details>
+          <summary>{counted(later.length, 'more problem')}</summary>
+          <ProblemList problems={later} />
+        </details>
+      )}
+    </div>
+  )
+}
+
+function ProblemList({ problems }: Parts): JSX.Element {
+  return (
+    <ul aria-label="What is wrong">
       {problems.map(({ text, advice, destination, moment }) => (
         <li key={`${destination ?? ''} ${text}`}>
           <strong>
@@ -52,13 +72,13 @@ export function Problems({
           </strong>
           <p>
             {advice}
-            {moment === null ? null : (
+            {moment !== null && (
               <>
                 {' '}
                 {moment.name} <Moment at={moment.at} />.
               </>
             )}{' '}
-            {destination === null ? null : (
+            {destination !== null && (
               // "Since" marks failed deliveries. All other problems are about waiting deliveries.
               <a
                 href={deliveriesPath({

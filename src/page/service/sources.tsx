@@ -11,6 +11,9 @@ import { session } from './service-session.ts'
 import { setupSnippets } from './setup-snippets.ts'
 import { Table } from './table.tsx'
 
+/** The longest list of destinations that is not folded. */
+const unfoldedMax = 20
+
 export function Sources(): JSX.Element {
   const reading = usePolled(() => read('v1/sources'), [session.version.value])
   return (
@@ -58,7 +61,9 @@ function Source({ source, url }: Parts): JSX.Element {
             ? 'none'
             : codes.map(([code, count]) => `${countText(count)} ${code}`).join(', ')}
         </Pair>
-        <Pair name="Destinations">{destinations.join(', ') || 'none'}</Pair>
+        <Pair name="Destinations">
+          <Names names={destinations} />
+        </Pair>
         <Pair name="Archive">{archived ? 'on' : 'off'}</Pair>
       </dl>
       {latestRejected.length === 0 ? null : (
@@ -68,8 +73,8 @@ function Source({ source, url }: Parts): JSX.Element {
           rows={latestRejected.map(({ at, messageId, code, message }, index) => ({
             key: String(index),
             cells: [
-              at === null ? '–' : <Moment at={at} />,
-              visibleText(messageId?.slice(0, 60) ?? '–'),
+              at !== null && <Moment at={at} />,
+              visibleText(messageId?.slice(0, 60) ?? ''),
               code,
               visibleText(message),
             ],
@@ -79,6 +84,18 @@ function Source({ source, url }: Parts): JSX.Element {
       )}
       <Setup source={source} url={url} />
     </section>
+  )
+}
+
+/** A list of names, folded if it is long. */
+function Names({ names }: { readonly names: readonly string[] }): JSX.Element {
+  const text = names.join(', ')
+  if (names.length <= unfoldedMax) return <>{text || 'none'}</>
+  return (
+    <details>
+      <summary>{countText(names.length)}</summary>
+      {text}
+    </details>
   )
 }
 

@@ -69,8 +69,8 @@ function Facts({ delivery }: Pick<AnswerRecord<'story'>, 'delivery'>): JSX.Eleme
       <Pair name="Event">
         <span class={`type ${type}`}>{type}</span> {visibleText(eventName?.slice(0, 100) ?? '')}
       </Pair>
-      <Pair name="messageId">{visibleText(messageId)}</Pair>
-      <Pair name="User">{visibleText(userId ?? '–')}</Pair>
+      <Pair name="messageId">{visibleText(messageId.slice(0, 100))}</Pair>
+      <Pair name="User">{visibleText(userId?.slice(0, 100) ?? '–')}</Pair>
       <Pair name="Route">
         {source} → {destination}
       </Pair>
