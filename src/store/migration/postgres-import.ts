@@ -47,7 +47,6 @@ export class PostgresImport {
     return this.#title + this.#schema
   }
 
-  /** @throws EvrouteError `store_unusable` if the database cannot be used, or its tables are of a newer version */
   makeTables(): Promise<void> {
     return migrate(this.#database)
   }

@@ -33,12 +33,7 @@ export class SqliteExport {
     database.function('key_digest', (text) => `\\x${keyDigest(text ?? '')}`)
   }
 
-  /**
-   * Opens a store to move it. Upgrades it first if it is of an older version.
-   *
-   * @throws EvrouteError `store_in_use` if a process is delivering from it or moving it; `store_unusable` if
-   * it is not a store, is of a newer version, or cannot be opened
-   */
+  /** Opens a store to move it. Upgrades it first if it is of an older version. */
   static open(name: string): Promise<SqliteExport> {
     return openFile(name, { access: 'write', lockTo: 'move' }, (file) => {
       const { path, database } = file
@@ -50,12 +45,7 @@ export class SqliteExport {
     })
   }
 
-  /**
-   * Opens a store to read it, even while a process delivers from it.
-   *
-   * @throws EvrouteError `store_unusable` if it is not a store, is of a different version, or cannot be
-   * opened
-   */
+  /** Opens a store to read it, even while a process delivers from it. */
   static look(name: string): Promise<SqliteExport> {
     return openFile(name, { access: 'read' }, (file) => {
       expectTables(file.database, file.path)

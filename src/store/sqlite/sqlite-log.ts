@@ -56,11 +56,8 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   /**
-   * Opens an existing file. Without write permission, reading works only while no process delivers from it.
-   *
-   * @param name - the file, or a symbolic link to it
-   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of a different version, or cannot
-   * be opened; for writing, also if it has several hard links
+   * Opens an existing file. Without write permission, reading works only while no process delivers from it. Throws
+   * like {@link openFile} and {@link expectTables}.
    */
   static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
     let snapshot: Snapshot | undefined
@@ -109,15 +106,6 @@ export class SqliteLog extends FileLog implements StoreLog {
     return result
   }
 
-  /** Runs work, and rejects if a snapshot changed meanwhile. */
-  async #watched<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-    try {
-      return await work()
-    } finally {
-      this.#snapshot?.expectUnchanged()
-    }
-  }
-
   #errorOf(error: unknown): EvrouteError {
     // After `close`, the error only says that closing interrupted the work.
     return this.#closed === undefined ? storeError(this.#path, error) : closedError()
@@ -129,9 +117,11 @@ export class SqliteLog extends FileLog implements StoreLog {
     for (;;) {
       if (this.#closed !== undefined) throw closedError()
       try {
-        return await this.#watched(work)
+        return await work()
       } catch (error) {
         if (!isBusy(error) || waitedMs() > patienceMs) throw this.#errorOf(error)
+      } finally {
+        this.#snapshot?.expectUnchanged()
       }
       await sleep(systemClock, 1)
     }

@@ -96,13 +96,7 @@ export class SqliteStore extends FileLog implements Store {
     this.regulations = new StoredRegulations(erasures)
   }
 
-  /**
-   * Opens or creates a file for delivery.
-   *
-   * @param name - the file, or a symbolic link to it
-   * @throws EvrouteError `store_in_use` if another process delivers from it; `store_unusable` if it is not a
-   * store, is of a newer version, has several names, was moved to another engine, or cannot be opened
-   */
+  /** Opens or creates a file for delivery. Throws like {@link openFile}, {@link migrate} and {@link expectNotMoved}. */
   static async open(
     name: string,
     open: typeof openDatabase = openDatabase,
