@@ -5,24 +5,25 @@ import type {
   DeliveryProgress,
   EndpointHold,
   LeasedDelivery,
-  LoggedState,
 } from '../../delivery/index.ts'
-import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
+import type { EventType, RequestRecord } from '../../model/index.ts'
 import { firstRow, raw, rowsOf, sql, type Script, type Sql } from '../sql.ts'
-import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
+import { fromStored, fromStoredRow, toStored } from '../stored-text.ts'
 
 /** Number of characters of a body to search for the event's name, which precedes properties and context. */
 export const bodyStartMax = 2_048
 
-/** The columns of a {@link ListedRow} except `body_start`, from a table named `delivery`. */
-export const loggedColumns = `delivery.destination_id, delivery.id, source_id, message_id, type, user_id,
-  state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
-  reason, settled_at, manual_retries`
+/** The columns of a {@link LoggedRow} except `body`, from a table named `delivery`. */
+const loggedColumns = `delivery.destination_id AS "destinationId", delivery.id,
+  source_id AS "sourceId", message_id AS "messageId", type, user_id AS "userId", state, lane,
+  accepted_at AS "acceptedAtMs", CASE state WHEN 'pending' THEN due_at END AS "dueAtMs",
+  expires_at AS "expiresAtMs", settled_at AS "settledAtMs", reason,
+  manual_retries AS "manualRetries", attempts, window_attempts AS "windowAttempts",
+  first_attempt_at AS "firstAttemptAtMs", holds`
 
-/** Returns the column `body_start`: the beginning of the body whose id is `ofMessage`, from the table `messages`. */
-export function bodyStartFrom(messages: string, ofMessage: string): string {
-  return `(SELECT substr(body, 1, ${bodyStartMax}) FROM ${messages} message WHERE message.id = ${ofMessage}) AS body_start`
-}
+/** Like `loggedColumns`, with the beginning of the body. */
+export const listedColumns = `${loggedColumns},
+  (SELECT substr(body, 1, ${bodyStartMax}) FROM evroute_messages message WHERE message.id = body_id) AS body`
 
 /** The columns of {@link DeliveryProgress}. `holds` is JSON. */
 interface ProgressRow {
@@ -32,53 +33,18 @@ interface ProgressRow {
   readonly holds: string
 }
 
-interface LoggedRow extends ProgressRow {
-  readonly destination_id: string
-  readonly id: number
-  readonly source_id: string
-  readonly message_id: string
-  readonly type: EventType
-  readonly user_id: string | null
-  readonly state: LoggedState
-  readonly lane: Lane
-  readonly accepted_at: number
-  readonly due_at: number
-  readonly expires_at: number | null
-  readonly reason: string | null
-  readonly settled_at: number | null
-  readonly manual_retries: number
+/** A delivery with its texts in their stored form. */
+export interface LoggedRow extends Omit<LoggedDelivery, 'eventName' | 'holds'> {
+  /** The whole body or its beginning; null if the body is missing. */
+  readonly body: string | null
+  /** JSON. */
+  readonly holds: string
 }
 
-/** A row in a list of deliveries. */
-export interface ListedRow extends LoggedRow {
-  /** Null if the body is missing. */
-  readonly body_start: string | null
-}
-
-/** Makes a listed delivery from its row. */
-export function listedDelivery(row: ListedRow): LoggedDelivery {
-  return loggedDelivery(row, row.body_start)
-}
-
-function loggedDelivery(row: LoggedRow, body: string | null): LoggedDelivery {
-  return {
-    destinationId: fromStored(row.destination_id),
-    id: row.id,
-    sourceId: fromStored(row.source_id),
-    messageId: fromStored(row.message_id),
-    type: row.type,
-    eventName: body === null ? null : eventNameOf(fromStored(body)),
-    userId: fromStoredOrNull(row.user_id),
-    state: row.state,
-    lane: row.lane,
-    acceptedAtMs: row.accepted_at,
-    dueAtMs: row.state === 'pending' ? row.due_at : null,
-    expiresAtMs: row.expires_at,
-    settledAtMs: row.settled_at,
-    reason: fromStoredOrNull(row.reason),
-    manualRetries: row.manual_retries,
-    ...progressOf(row),
-  }
+/** Makes a delivery of the log from its row. */
+export function loggedDelivery({ body, holds, ...row }: LoggedRow): LoggedDelivery {
+  const eventName = body === null ? null : eventNameOf(fromStored(body))
+  return { ...fromStoredRow(row), eventName, holds: holdsOf(holds) }
 }
 
 /** A row of a delivery that was just leased. */
@@ -119,22 +85,18 @@ function progressOf(row: ProgressRow): DeliveryProgress {
     attempts: row.attempts,
     windowAttempts: row.window_attempts,
     firstAttemptAtMs: row.first_attempt_at,
-    holds: row.holds === '[]' ? [] : holdsOf(row.holds),
+    holds: holdsOf(row.holds),
   }
 }
 
 /** Damaged text counts as no holds, so that a damaged row cannot stop delivery. */
 function holdsOf(json: string): readonly EndpointHold[] {
+  if (json === '[]') return []
   try {
     return JSON.parse(json) as readonly EndpointHold[]
   } catch {
     return []
   }
-}
-
-interface StoryRow extends LoggedRow {
-  /** Null if the body is missing. */
-  readonly body: string | null
 }
 
 type RequestRow = Omit<RequestRecord, 'destinationId' | 'deliveryId' | 'messageId'>
@@ -145,7 +107,7 @@ export function* storyOf(
   ofDelivery: Sql,
 ): Script<DeliveryStory | undefined> {
   const isDelivery = sql`delivery.destination_id = ${toStored(destinationId)} AND delivery.id = ${id}`
-  const row = yield* firstRow<StoryRow>(sql`
+  const row = yield* firstRow<LoggedRow>(sql`
     SELECT ${raw(loggedColumns)}, message.body
     FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
     WHERE ${isDelivery}`)
@@ -161,19 +123,16 @@ export function* storyOf(
         coalesce(try_excerpt, '')
       FROM evroute_deliveries delivery WHERE ${isDelivery} AND try_at IS NOT NULL) requests
     ORDER BY at, id`)
-  const delivery = loggedDelivery(row, row.body)
+  const delivery = loggedDelivery(row)
   const { messageId } = delivery
   return {
     ...delivery,
     body: fromStored(row.body ?? ''),
     requests: requests.map((request) => ({
-      ...request,
+      ...fromStoredRow(request),
       destinationId,
       deliveryId: id,
       messageId,
-      url: fromStored(request.url),
-      error: fromStoredOrNull(request.error),
-      excerpt: fromStored(request.excerpt),
     })),
   }
 }

@@ -18,13 +18,7 @@ import {
   retry,
   type LogEngine,
 } from '../log/log-changes.ts'
-import {
-  bodyStartFrom,
-  listedDelivery,
-  loggedColumns,
-  storyOf,
-  type ListedRow,
-} from '../log/logged-delivery.ts'
+import { listedColumns, loggedDelivery, storyOf, type LoggedRow } from '../log/logged-delivery.ts'
 import { isPurgeable } from '../regulations/regulation-notifications.ts'
 import { firstRow, raw, sql, type Query, type Script, type Sql } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
@@ -137,8 +131,8 @@ export function deliveryLog(
     inAgreement(() => working.change(script))
   return {
     list: async (request) => {
-      const rows = await reading.rows<ListedRow>(listQuery(request))
-      return rows.map(listedDelivery)
+      const rows = await reading.rows<LoggedRow>(listQuery(request))
+      return rows.map(loggedDelivery)
     },
     story: ({ destinationId, id }) => {
       const ofDelivery = sql`destination_id = ${toStored(destinationId)} AND delivery_id = ${id}`
@@ -223,24 +217,22 @@ async function purge(
 /** Returns the statement that lists deliveries. It reads bodies only of the deliveries that it returns. */
 export function listQuery({ filter, limit, beforeId = Number.MAX_SAFE_INTEGER }: ListRequest): Sql {
   const { destinationId, ...others } = filter
-  const columns = raw(`${loggedColumns}, body_id`)
   const lookedUp = lookedUpBy(filter)
   // `OFFSET 0` keeps the planner from using a different index.
   const page =
     lookedUp === undefined
       ? sql`
         SELECT listed.* FROM (${destinationsOf(destinationId)}) destination CROSS JOIN LATERAL (
-          SELECT ${columns} FROM evroute_deliveries delivery
+          SELECT * FROM evroute_deliveries delivery
           WHERE delivery.destination_id = destination.destination_id
             AND delivery.id < ${beforeId} ${conditionsOf(others, dialect)}
           ORDER BY delivery.id DESC LIMIT ${limit}) listed
         ORDER BY listed.id DESC LIMIT ${limit}`
       : sql`
-        SELECT delivery.* FROM (SELECT ${columns} FROM evroute_deliveries delivery
+        SELECT * FROM (SELECT * FROM evroute_deliveries delivery
           WHERE ${lookedUp} AND id < ${beforeId} ORDER BY id DESC OFFSET 0) delivery
         WHERE true ${conditionsOf(filter, dialect)} ORDER BY id DESC LIMIT ${limit}`
-  const bodyStart = raw(bodyStartFrom('evroute_messages', 'listed.body_id'))
-  return sql`SELECT listed.*, ${bodyStart} FROM (${page}) listed ORDER BY id DESC`
+  return sql`SELECT ${raw(listedColumns)} FROM (${page}) delivery ORDER BY id DESC`
 }
 
 /** Returns the condition that finds rows by messageId or user in an index; undefined for other filters. */

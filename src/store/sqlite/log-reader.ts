@@ -6,12 +6,7 @@ import type {
   LoggedState,
   StoreAudit,
 } from '../../delivery/index.ts'
-import {
-  bodyStartFrom,
-  listedDelivery,
-  loggedColumns,
-  type ListedRow,
-} from '../log/logged-delivery.ts'
+import { listedColumns, loggedDelivery, type LoggedRow } from '../log/logged-delivery.ts'
 import { conditionsOf } from '../log/log-changes.ts'
 import { raw, sql } from '../sql.ts'
 import type { SqlValue } from './database.ts'
@@ -51,8 +46,7 @@ interface BucketsRequest {
   readonly atOnce: number
 }
 
-const listed = `SELECT ${loggedColumns}, ${bodyStartFrom('messages', 'body_id')}
-  FROM deliveries delivery`
+const listed = `SELECT ${listedColumns} FROM deliveries delivery`
 
 /** Lists the deliveries that match a filter, highest ids first. */
 export async function listDeliveries(
@@ -69,7 +63,7 @@ export async function listDeliveries(
       WHERE ${rare.condition} AND id < ? ${filtered} ORDER BY id DESC LIMIT ?`
     const statement = statements.prepare(`${listed} WHERE id IN (${ids}) ORDER BY id DESC`)
     const rows = statement.all(beforeId ?? Number.MAX_SAFE_INTEGER, ...values, limit)
-    return (rows as ListedRow[]).map(listedDelivery)
+    return (rows as LoggedRow[]).map(loggedDelivery)
   }
   const index = indexFor(filter)
   const [source, inBucket] =
@@ -77,14 +71,14 @@ export async function listDeliveries(
   const statement = statements.prepare(`${listed} ${source}
     WHERE ${inBucket} id BETWEEN ? AND ? ${filtered} ORDER BY id DESC LIMIT ?`)
   const atOnce = index === undefined ? readAtOnce : searchedAtOnce
-  const rows: ListedRow[] = []
+  const rows: LoggedRow[] = []
   const buckets = bucketsOf({ id: filter.id, beforeId, atOnce }, statements)
   for await (const { bucket, first, last } of buckets) {
     const range = index === undefined ? [first, last] : [bucket, first, last]
-    rows.push(...(statement.all(...range, ...values, limit - rows.length) as ListedRow[]))
+    rows.push(...(statement.all(...range, ...values, limit - rows.length) as LoggedRow[]))
     if (rows.length >= limit) break
   }
-  return rows.map(listedDelivery)
+  return rows.map(loggedDelivery)
 }
 
 /** Returns the index of the wanted states if it is small enough to read whole. */
