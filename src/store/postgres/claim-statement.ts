@@ -1,16 +1,9 @@
 import type { DueTime, Share } from '../../delivery/index.ts'
-import { lanes, type Lane } from '../../model/index.ts'
+import { lanes } from '../../model/index.ts'
 import type { Query } from '../sql.ts'
 import type { ClaimFloors } from './claim-floors.ts'
 import { GivenRows, type GivenColumns } from './given-rows.ts'
 import { isFree, type LeaseTerm, type OwnLeases } from './leases.ts'
-
-/** When the first delivery of a lane is due. */
-export interface DueRow {
-  readonly destination_id: string
-  readonly lane: Lane
-  readonly due_at: number
-}
 
 type LaneFrom = Pick<DueTime, 'destinationId' | 'lane'> & { readonly dueFromMs: number }
 
@@ -58,7 +51,7 @@ const claimSql = `
   ORDER BY position, due_at, leased.id`
 
 const nextDueSql = `
-  SELECT asked.destination_id, asked.lane, due.due_at
+  SELECT asked.destination_id AS "destinationId", asked.lane, due.due_at AS "dueAtMs"
   FROM ${givenLanes.sql} CROSS JOIN LATERAL (
     SELECT due_at FROM evroute_deliveries
     WHERE destination_id = asked.destination_id AND lane = asked.lane AND state = 'pending'

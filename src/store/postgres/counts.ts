@@ -4,7 +4,7 @@ import type { CountChanges } from '../log/log-changes.ts'
 import { raw, run, sql } from '../sql.ts'
 import type { Session } from './database.ts'
 import { dialect } from './dialect.ts'
-import { fromStored, toStored } from '../stored-text.ts'
+import { fromStoredRow, toStored } from '../stored-text.ts'
 
 type LedgerLine = keyof DeliveryLedger
 
@@ -95,15 +95,10 @@ export async function readLedger(
 
 /** Reads the committed backlogs of destinations with pending deliveries. */
 export async function readBacklogs(database: Session): Promise<readonly Backlog[]> {
-  const rows = await database.rows<{
-    readonly destination_id: string
-    readonly pending: number
-  }>(sql`SELECT destination_id, sum(pending)::bigint AS pending FROM evroute_counts
+  const rows = await database.rows<Backlog>(sql`
+    SELECT destination_id AS "destinationId", sum(pending)::bigint AS pending FROM evroute_counts
     GROUP BY destination_id HAVING sum(pending) > 0 ORDER BY destination_id COLLATE "C"`)
-  return rows.map((row) => ({
-    destinationId: fromStored(row.destination_id),
-    pending: row.pending,
-  }))
+  return rows.map(fromStoredRow)
 }
 
 function sums(names: readonly CountName[]): string {

@@ -18,7 +18,7 @@ import { fromStored } from '../stored-text.ts'
 import type { Script } from '../sql.ts'
 import { addQuery, type AddedRow } from './add-statement.ts'
 import { ClaimFloors } from './claim-floors.ts'
-import { claimQuery, nextDueQuery, type DueRow } from './claim-statement.ts'
+import { claimQuery, nextDueQuery } from './claim-statement.ts'
 import type { Database } from './database.ts'
 import { Leases, type LeaseTerm, type OwnLeases } from './leases.ts'
 import type { Notifications } from './notifications.ts'
@@ -131,12 +131,10 @@ export class DeliveryQueue {
   async nextDue({ nowMs, destinationIds }: DueRequest): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const query = nextDueQuery(destinationIds, { nowMs, own: this.own(), floors: this.#floors })
-    const rows = await this.#parts.delivering.rows<DueRow>(query)
-    const dueTimes = rows.map((row) => ({
-      destinationId: fromStored(row.destination_id),
-      lane: row.lane,
-      dueAtMs: row.due_at,
-    }))
+    const rows = await this.#parts.delivering.rows<DueTime>(query)
+    const dueTimes = rows.map(({ destinationId, lane, dueAtMs }) => {
+      return { destinationId: fromStored(destinationId), lane, dueAtMs }
+    })
     this.learn(dueTimes)
     return dueTimes
   }

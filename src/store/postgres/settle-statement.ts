@@ -1,4 +1,4 @@
-import type { Settlement } from '../../delivery/index.ts'
+import type { DeliveryProgress, Settlement } from '../../delivery/index.ts'
 import { firstTryOf, type EndRequest, type SentRequest } from '../log/first-tries.ts'
 import type { Query } from '../sql.ts'
 import { countRows, inState } from './counts.ts'
@@ -31,12 +31,9 @@ const given = new GivenRows<Settlement>('given', 3, {
     (end) => (end.kind === 'retry' || end.kind === 'returned' ? end.dueAtMs : null),
   ],
   expires_at: ['bigint', (end) => (end.kind === 'retry' ? end.expiresAtMs : null)],
-  window_attempts: ['int', (end) => (end.kind === 'retry' ? end.progress.windowAttempts : null)],
-  first_attempt_at: [
-    'bigint',
-    (end) => (end.kind === 'retry' ? end.progress.firstAttemptAtMs : null),
-  ],
-  holds: ['text', (end) => (end.kind === 'retry' ? JSON.stringify(end.progress.holds) : null)],
+  window_attempts: ['int', (end) => progressOf(end)?.windowAttempts],
+  first_attempt_at: ['bigint', (end) => progressOf(end)?.firstAttemptAtMs],
+  holds: ['text', (end) => JSON.stringify(progressOf(end)?.holds)],
   try_url: ['text', (end) => firstTryOf(end)?.url],
   try_at: ['bigint', (end) => firstTryOf(end)?.atMs],
   try_duration: ['float8', (end) => firstTryOf(end)?.durationMs],
@@ -47,6 +44,10 @@ const given = new GivenRows<Settlement>('given', 3, {
 function attemptsOf(end: Settlement): number | null {
   if (end.kind === 'returned') return null
   return end.kind === 'retry' ? end.progress.attempts : end.attempts
+}
+
+function progressOf(end: Settlement): DeliveryProgress | undefined {
+  return end.kind === 'retry' ? end.progress : undefined
 }
 
 const requests = new GivenRows<SentRequest>('request', given.next, {

@@ -2,7 +2,7 @@ import type { Backlog, EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { CountChanges } from '../log/log-changes.ts'
 import { scriptOf, sql, type Query } from '../sql.ts'
-import { fromStored, toStored } from '../stored-text.ts'
+import { fromStoredRow, toStored } from '../stored-text.ts'
 import type { Statements } from './statements.ts'
 import type { TransactionHooks } from './write-queue.ts'
 
@@ -123,7 +123,7 @@ export class Counts implements TransactionHooks {
     const rows = this.#statements.all(sql`
       SELECT destination_id AS destinationId, count AS pending FROM counts
       WHERE name = 'pending' AND count > 0 ORDER BY destination_id`) as Backlog[]
-    return rows.map((row) => ({ ...row, destinationId: fromStored(row.destinationId) }))
+    return rows.map(fromStoredRow)
   }
 
   purged(): EndedCounts {
