@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Client, createInProcessTransport, type TransportOutcome } from '../../src/client/index.ts'
 import { silentLog, VirtualClock } from '../../src/runtime/index.ts'
+import { unreachableUrl } from '../support/free-port.ts'
 import {
   accepted,
   ids,
@@ -13,7 +14,6 @@ import {
   startEndpoint,
   startMs,
   unavailable,
-  unreachableUrl,
 } from './support.ts'
 
 function virtualRuntime() {

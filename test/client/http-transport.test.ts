@@ -8,7 +8,8 @@ import { evrouteVersion } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
-import { encodedCall, startEndpoint, startMs, unreachableUrl } from './support.ts'
+import { unreachableUrl } from '../support/free-port.ts'
+import { encodedCall, startEndpoint, startMs } from './support.ts'
 
 const calls = [encodedCall('a', '{"messageId":"a","name":"Zoë 🎈"}'), encodedCall('b')]
 const body = encodeEnvelope({ calls, sentAtMs: startMs, writeKey: 'wk_example' })

@@ -133,14 +133,3 @@ export async function startEndpoint(
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}/v1/batch`, requests }
 }
-
-/** The URL of a port without a listener. */
-export async function unreachableUrl(): Promise<string> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}/v1/batch`
-}

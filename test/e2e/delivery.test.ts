@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { runBinary } from '../support/binary.ts'
 import { makeCertificate } from '../support/certificates.ts'
-import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { unreachableUrl } from '../support/free-port.ts'
 
 /** Sends one call and returns the outcome. The clock is virtual, so retries take no time. */
 async function send(...argv: readonly string[]) {

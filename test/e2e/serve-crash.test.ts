@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runBinary, startBinary, type TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
+import { freePort } from '../support/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const calls = 400
@@ -53,12 +54,11 @@ function arrivedAt({ bodies }: TestEndpoint): ReadonlySet<string> {
 test('a service that is killed twice under load delivers every call that it acknowledged', async () => {
   const endpoint = await TestEndpoint.start()
   const { lines, path, configure, store } = await prepare(endpoint)
-  await configure(0)
-  const first = await serving(path)
-  let { service } = first
   // A restarted service must listen on the port that the sender knows.
-  await configure(first.port)
-  const to = ['--endpoint', `http://127.0.0.1:${first.port}/v1/batch`, '--write-key', writeKey]
+  const port = await freePort()
+  await configure(port)
+  let { service } = await serving(path)
+  const to = ['--endpoint', `http://127.0.0.1:${port}/v1/batch`, '--write-key', writeKey]
   const sender = startBinary(['send', '--file', '-', '--flush-at', '2', '--json', ...to])
   const third = Math.ceil(calls / 3)
   for (const start of [0, third]) {
@@ -116,9 +116,9 @@ test('a service that is killed while it answers has stored the calls that it ack
 test('a sender reports the calls that a killed service did not acknowledge', async () => {
   const endpoint = await TestEndpoint.start()
   const { lines, path, configure } = await prepare(endpoint)
-  await configure(0)
-  const { service, port } = await serving(path)
+  const port = await freePort()
   await configure(port)
+  const { service } = await serving(path)
   const to = ['--endpoint', `http://127.0.0.1:${port}/v1/batch`, '--write-key', writeKey]
   const argv = ['send', '--file', '-', '--flush-at', '2', '--json', ...to]
   const sender = startBinary(argv, { DEBUG: 'analytics' })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
 import { gate } from '../support/gate.ts'
-import { unreachableUrl } from '../support/endpoint.ts'
+import { unreachableUrl } from '../support/free-port.ts'
 import { goTo, openService, afterRefresh, startService, token } from './service.ts'
 
 withBrowser()

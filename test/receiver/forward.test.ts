@@ -3,7 +3,8 @@ import { checkForwardTargets } from '../../src/receiver/forward.ts'
 import type { ForwardTarget, ReceiverOptions } from '../../src/receiver/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { makeCertificate } from '../support/certificates.ts'
-import { TestEndpoint, unreachableUrl, type Plan } from '../support/endpoint.ts'
+import { TestEndpoint, type Plan } from '../support/endpoint.ts'
+import { freePort, unreachableUrl } from '../support/free-port.ts'
 import { gate } from '../support/gate.ts'
 import {
   dial,
@@ -252,13 +253,9 @@ describe('forwarding', () => {
 
 describe('forwarding is refused or ended', () => {
   test('with 508 if receivers forward in a circle', async () => {
-    const port = new URL(await unreachableUrl()).port
+    const port = await freePort()
     const second = await start({ forwardTo: to(`http://127.0.0.1:${port}`), forwardTimeoutMs: 0 })
-    const first = await start({
-      forwardTo: to(second.url),
-      forwardTimeoutMs: 0,
-      port: Number(port),
-    })
+    const first = await start({ forwardTo: to(second.url), forwardTimeoutMs: 0, port })
     const answer = await post(first.url, trackBody, { via: '1.0 example, 1.1 other' })
     expect(answer).toMatchObject({ status: 508, body: { error: { code: 'forwarded_status' } } })
     const { receiver } = first
@@ -273,10 +270,10 @@ describe('forwarding is refused or ended', () => {
   })
 
   test.each(['127.0.0.1', 'localhost'])('when the target is its own port on %s', async (host) => {
-    const { port } = new URL(await unreachableUrl())
-    const own = { forwardTo: to(`http://${host}:${port}/hook`), port: Number(port) }
+    const port = await freePort()
+    const own = { forwardTo: to(`http://${host}:${port}/hook`), port }
     await expect(start(own)).rejects.toThrow('the receiver itself listens there')
-    await start({ port: Number(port) })
+    await start({ port })
   })
 
   test('with 503 when 100 requests without a time limit are waiting', async () => {

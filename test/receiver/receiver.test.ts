@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { request } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { bodyDeadlineMs } from '../../src/http/index.ts'
 import { EvrouteError } from '../../src/model/index.ts'
 import { Receiver } from '../../src/receiver/index.ts'
 import { createRuntime, silentLog, systemClock } from '../../src/runtime/index.ts'
+import { freePort } from '../support/free-port.ts'
 import { gate } from '../support/gate.ts'
 import {
   dial,
@@ -37,9 +38,9 @@ describe('starting and closing', () => {
   })
 
   test('reports a port in use, and starts once the port is free', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
+    const port = await freePort()
+    const other = createServer().listen(port, '127.0.0.1')
     await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
     const receiver = new Receiver({ port })
     onTestFinished(() => receiver.close())
     await expect(receiver.start()).rejects.toThrow(

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { unreachableUrl } from '../support/free-port.ts'
 import { TestProxy } from '../support/proxy.ts'
 import { documentFor, manualClock, startService } from './running-service.ts'
 

@@ -157,16 +157,6 @@ export class TestEndpoint {
   }
 }
 
-/** Returns the URL of a port on which nothing listens. */
-export async function unreachableUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}/hook`
-}
-
 /** Creates an HTTPS server. With `clients`, it requires a client certificate signed by that authority. */
 function secureServer({
   clients,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Analytics } from '@segment/analytics-node'
 import { Client } from '../../src/index.ts'
 import { createRuntime, ManualClock } from '../../src/runtime/index.ts'
-import { unreachableUrl } from '../support/endpoint.ts'
+import { freePort } from '../support/free-port.ts'
 import { startService, type TestService } from '../../src/testing/index.ts'
 import { importedBy, roomsOf } from '../support/imports.ts'
 
@@ -61,7 +61,7 @@ describe('startService', () => {
   })
 
   test('releases the ports even if the service fails to start', async () => {
-    const port = Number(new URL(await unreachableUrl()).port)
+    const port = await freePort()
     const unusable = startService({ writeKey: 'with spaces', receiver: { port } })
     await expect(unusable).rejects.toMatchObject({ code: 'invalid_setting' })
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow('fetch failed')

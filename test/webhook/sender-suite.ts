@@ -5,7 +5,8 @@ import {
   type Sender,
   type SenderOptions,
 } from '../../src/webhook/index.ts'
-import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { unreachableUrl } from '../support/free-port.ts'
 import { gate } from '../support/gate.ts'
 import { body, postTo as postOver } from './post-to.ts'
 

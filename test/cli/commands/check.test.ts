@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { signBody } from '../../../src/webhook/index.ts'
 import { comparing, correct, secret, startHandler } from '../../handler-check/handlers.ts'
-import { unreachableUrl } from '../../support/endpoint.ts'
+import { unreachableUrl } from '../../support/free-port.ts'
 import { run, start } from '../../support/io.ts'
 
 const reSerialising = comparing((rawBody) =>

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { unreachableUrl } from '../../support/free-port.ts'
 import { run } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
-import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { freePort } from '../../support/free-port.ts'
 import { run, start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -137,7 +138,7 @@ describe('--store', () => {
   })
 
   test('leaves untried deliveries in the store, says so, and delivers them with the next run', async () => {
-    const { port } = new URL(await unreachableUrl())
+    const port = await freePort()
     const url = `http://127.0.0.1:${port}/hook`
     const many = Array.from({ length: 40 }, (_, index) => rows[0]!.replace('u_1', `u_${index}`))
     await writeFile(file, many.join('\n'))
@@ -148,7 +149,7 @@ describe('--store', () => {
     expect(pending).toBeGreaterThan(0)
     expect(pending! + expired!).toBe(40)
 
-    const endpoint = await TestEndpoint.start(200, undefined, { port: Number(port) })
+    const endpoint = await TestEndpoint.start(200, undefined, { port })
     const { records } = await run(replayTo(url))
     expect(records.at(-1)).toMatchObject({ duplicate: 40, deliveries: pending, delivered: pending })
     expect(endpoint.requests).toHaveLength(pending!)

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { Report } from '../../../src/cli/sending/report.ts'
 import { readSendingOptions } from '../../../src/cli/sending/sending-options.ts'
 import { imbalances, type Ledger } from '../../../src/model/index.ts'
-import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { unreachableUrl } from '../../support/free-port.ts'
 import { CapturedStream, run } from '../../support/io.ts'
 
 const call = (fields: object = {}) =>

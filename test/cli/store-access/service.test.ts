@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { freePort, unreachableUrl } from '../../support/free-port.ts'
 import { run, start } from '../../support/io.ts'
 import { newProject, serverThat, serving, token } from './project.ts'
 import { ServiceApi } from '../../../src/cli/store-access/service-api.ts'
@@ -116,7 +117,7 @@ describe('a running service', () => {
 
   test('is used if it delivers from the store of the configuration', async () => {
     const endpoint = await TestEndpoint.start()
-    const port = Number(new URL(await unreachableUrl()).port)
+    const port = await freePort()
     const project = await newProject(endpoint.url, { admin: { port, token } })
     await serving(project)
     const synced = await project.run(shoppers, { stdin: 'id\nu_1\n' })
@@ -127,7 +128,7 @@ describe('a running service', () => {
 
   test.each(['127.0.0.2', '0.0.0.0', '::1'])('is asked if its admin API is at %s', async (host) => {
     const endpoint = await TestEndpoint.start()
-    const port = Number(new URL(await unreachableUrl()).port)
+    const port = await freePort()
     const project = await newProject(endpoint.url, {
       admin: { host, port, token },
       store: 'memory:',
@@ -138,7 +139,7 @@ describe('a running service', () => {
 
   test('is used if the store is in memory', async () => {
     const endpoint = await TestEndpoint.start()
-    const port = Number(new URL(await unreachableUrl()).port)
+    const port = await freePort()
     const project = await newProject(endpoint.url, { admin: { port, token }, store: 'memory:' })
     const refused = await project.run(shoppers, { stdin: 'id\nu_1\n' })
     expect(refused).toMatchObject({ code: 7, stdout: '' })

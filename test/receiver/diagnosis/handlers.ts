@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { symlink, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { snippets, type SnippetLanguage } from '../../../src/receiver/index.ts'
 import { TestProcess } from '../../support/binary.ts'
+import { freePort } from '../../support/free-port.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** How to run the snippet of a language. */
@@ -140,10 +139,10 @@ export async function runHandler(language: SnippetLanguage, secret: string): Pro
   if (modules !== undefined) await symlink(modules, join(folder, 'node_modules'))
   const files = { ...beside, [file]: snippets[language] }
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
-  const freePort = needsPort ? await findFreePort() : 0
-  const [program, ...argv] = command(folder, freePort)
+  const givenPort = needsPort ? await freePort() : 0
+  const [program, ...argv] = command(folder, givenPort)
   const handler = new TestProcess(program, argv, {
-    PORT: String(freePort),
+    PORT: String(givenPort),
     WEBHOOK_SECRET: secret,
   })
   const exited = handler.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))
@@ -173,13 +172,4 @@ function node(...packages: readonly string[]): Running {
 
 function hasProgram(program: string, versionFlag: string): boolean {
   return spawnSync(program, [versionFlag], { stdio: 'ignore' }).status === 0
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

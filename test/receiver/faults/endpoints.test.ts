@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Receiver } from '../../../src/receiver/index.ts'
+import { freePort } from '../../support/free-port.ts'
 import { post, start, trackBody } from '../requests.ts'
 
 describe('a receiver with several endpoints', () => {
@@ -57,38 +58,19 @@ describe('a receiver with several endpoints', () => {
   })
 
   test('uses the ports following the given one, and opens all or none', async () => {
-    const { port, free } = await neighbours()
+    const port = await freePort(2)
     const other = createServer().listen(port + 1, '127.0.0.1')
     await once(other, 'listening')
     const receiver = new Receiver({ port, endpoints: 2 })
     onTestFinished(() => receiver.close())
     await expect(receiver.start()).rejects.toThrow(expect.objectContaining({ code: 'port_in_use' }))
-    await free(port)
-    other.close()
-    await once(other, 'close')
+    const own = createServer().listen(port, '127.0.0.1')
+    await once(own, 'listening')
+    for (const server of [own, other]) {
+      server.close()
+      await once(server, 'close')
+    }
     const { urls } = await receiver.start()
     expect(urls.map((each) => Number(new URL(each).port))).toEqual([port, port + 1])
   })
 })
-
-/** A free port of this machine whose next port is free, too. */
-async function neighbours(): Promise<{ port: number; free: (port: number) => Promise<void> }> {
-  const free = async (port: number): Promise<void> => {
-    const server = createServer().listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    server.close()
-    await once(server, 'close')
-  }
-  for (;;) {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    server.close()
-    await once(server, 'close')
-    const isFree = await free(port + 1).then(
-      () => true,
-      () => false,
-    )
-    if (isFree) return { port, free }
-  }
-}
