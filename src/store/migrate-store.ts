@@ -55,6 +55,6 @@ function placesOf({ from, to }: MigrationPlaces): Pick<MoveRequest, 'path' | 'ur
 }
 
 const notPostgres: UrlRefusal = {
-  why: 'it must be postgres://...',
+  why: 'it must be a postgres:// URL',
   hint: 'Write it as postgres://user@host:5432/database, with the password in PGPASSWORD.',
 }

@@ -42,7 +42,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
     return openPostgresStore(url, options)
   }
-  const others = 'it must be memory:, sqlite:<file> or postgres://...'
+  const others = 'it must be memory:, sqlite:<file> or a postgres:// URL'
   expectUsable(url, refusalOf(url, others), opening)
   const onProgress = options.log === undefined ? undefined : upgradeLines(options.log)
   if (options.ownThread === true) {
@@ -76,7 +76,7 @@ export async function openDeliveryLog(
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
     return openPostgresStore(url, { access: options.write ? 'write' : 'read' })
   }
-  expectUsable(url, refusalOf(url, 'it must be sqlite:<file> or postgres://...'), opening)
+  expectUsable(url, refusalOf(url, 'it must be sqlite:<file> or a postgres:// URL'), opening)
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')
   return SqliteLog.open(fileOf(url), options)
 }

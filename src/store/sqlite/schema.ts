@@ -105,7 +105,7 @@ function storeFormat(database: Database, path: string): number {
   if (pragma(database, 'application_id') !== applicationId) {
     throw unusable(
       `Cannot use ${path} as a store: it belongs to another program`,
-      'Name a different file, which is created if it does not exist.',
+      'Name a different file.',
     )
   }
   if (found === format || upgrades.some(({ from }) => from === found)) return found

@@ -36,11 +36,7 @@ const kinds = {
     'unable to open database file',
     'Check that the file and its folder exist and are accessible.',
   ],
-  notDatabase: [
-    26,
-    'file is not a database',
-    'Name a different file, which is created if it does not exist.',
-  ],
+  notDatabase: [26, 'file is not a database', 'Name a different file.'],
 } as const
 
 type Kind = keyof typeof kinds

@@ -114,7 +114,7 @@ describe('migrate', () => {
     [['--from', 'sqlite:x'], '--to <url> is missing'],
     [['--from', 'memory:', '--to', 'postgres://db.example.com/x'], 'it must be sqlite:<file>'],
     [['--from', 'postgres://me:hush@db.example.com/x', '--to', 'x'], 'it must be sqlite:<file>'],
-    [['--from', 'sqlite:x', '--to', 'sqlite:y'], 'it must be postgres://...'],
+    [['--from', 'sqlite:x', '--to', 'sqlite:y'], 'it must be a postgres:// URL. Write'],
     [['--from', 'sqlite:x', '--to', 'postgres://me:hu sh@db.example.com/x'], 'percent-encoded'],
   ])('refuses %j as usage, and shows no password', async (flags, message) => {
     const { code, stdout, stderr } = await run(['migrate', ...flags])
