@@ -145,6 +145,8 @@ function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   return z.object({ v: z.literal(1), kind: z.literal(kind), ...shape })
 }
 
+const position = z.object({ range: count, destinationId: text, atMs: count })
+
 /** The bodies of answers with the status 200. */
 export const answerSchemas = {
   deliveries: answer('deliveries', {
@@ -152,8 +154,8 @@ export const answerSchemas = {
     next: count.nullable(),
   }),
   story: answer('story', { delivery, requests: z.array(request), body: text }),
-  retry: answer('retry', { deliveries: count }),
-  discard: answer('discard', { deliveries: count }),
+  retry: answer('retry', { deliveries: count, next: position.nullable() }),
+  discard: answer('discard', { deliveries: count, next: position.nullable() }),
   destinations: answer('destinations', { destinations: z.array(destination) }),
   destination: answer('destination', { id: text, enabled: z.boolean() }),
   test: answer('test', { id: text, messageId: text }),

@@ -7,6 +7,7 @@ import {
   readableLog,
   shownEndpoint,
   storyRecord,
+  type ChangeResult,
 } from '../delivery/index.ts'
 import type { DestinationFields, SourceFields } from './answer-schemas.ts'
 import { notFound, pageOf, record, refuse, unknownItem, type Answer } from './answer.ts'
@@ -87,28 +88,30 @@ function changeOperation(kind: 'retry' | 'discard', options: AdminApiOptions): A
     reads: isRetry ? retryReader : discardReader,
     run: async (selection) => {
       const { filter } = selection
-      const deliveries = await changeAll(kind, selection, options)
+      const { deliveries, next } = await changeAll(kind, selection, options)
       const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
       // Conditions may match nothing, but an id names one delivery, which must exist.
       if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
-      return record({ kind, deliveries })
+      return record({ kind, deliveries, next })
     },
   })
 }
 
 async function changeAll(
   kind: 'retry' | 'discard',
-  { filter, limit }: Selection,
+  { filter, limit, after }: Selection,
   { log, metrics, runtime }: AdminApiOptions,
-): Promise<number> {
+): Promise<ChangeResult> {
   const nowMs = runtime.clock.nowMs()
   let total = 0
+  let begin = after
   for (;;) {
     const pageLimit = Math.min(limit - total, pageRowsMax)
-    const count = await log[kind]({ nowMs, filter, limit: pageLimit })
-    if (kind === 'discard') metrics.discarded(count)
-    total += count
-    if (count < pageLimit || total === limit) return total
+    const { deliveries, next } = await log[kind]({ nowMs, filter, limit: pageLimit, after: begin })
+    if (kind === 'discard') metrics.discarded(deliveries)
+    total += deliveries
+    if (next === null || total === limit) return { deliveries: total, next }
+    begin = next
     // Let other work on the store take its turn.
     await nextTurn()
   }

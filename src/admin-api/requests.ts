@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   parseDeliveryId,
+  type ChangeRequest,
   type DeliveryFilter,
   type ListRequest,
   type LoggedState,
@@ -24,7 +25,7 @@ import {
 } from './read-fields.ts'
 
 /** The deliveries to retry or discard. */
-export type Selection = Pick<ListRequest, 'filter' | 'limit'>
+export type Selection = Omit<ChangeRequest, 'nowMs'>
 
 const reveal = oneOf(['true', 'false'])
   .default('false')
@@ -111,13 +112,19 @@ export const discardReader: RequestReader<Selection> = selectionReader(['pending
 
 function selectionReader(states: readonly LoggedState[]): RequestReader<Selection> {
   const accepted = accepts('a whole number, 1 or more')
+  const number = z.int(accepts('a whole number'))
   return requestReader(
     fields({
       ...filterFields(states),
       all: yes.optional(),
       limit: z.int(accepted).min(1, accepted).optional(),
+      after: z.strictObject({ range: number, destinationId: z.string(), atMs: number }).optional(),
     }),
-    ({ limit = Infinity, ...filter }, nowMs) => ({ filter: filterOf(filter, nowMs), limit }),
+    ({ limit = Infinity, after, ...filter }, nowMs) => ({
+      filter: filterOf(filter, nowMs),
+      limit,
+      after,
+    }),
     selectionRefusal,
   )
 }
@@ -147,7 +154,13 @@ export const replayReader: RequestReader<ReplayRequest> = requestReader(
 /** Requires exactly one of an id, conditions and `all`. An empty request must not select everything. */
 function selectionRefusal(given: Readonly<Record<string, unknown>>): Refusal | undefined {
   const { all, id } = given
-  const conditions: typeof given = { ...given, all: undefined, id: undefined, limit: undefined }
+  const conditions: typeof given = {
+    ...given,
+    all: undefined,
+    id: undefined,
+    limit: undefined,
+    after: undefined,
+  }
   const hasConditions = Object.values(conditions).some((condition) => condition !== undefined)
   const ways = [all !== undefined, id !== undefined, hasConditions]
   switch (ways.filter(Boolean).length) {

@@ -73,6 +73,25 @@ export interface ChangeRequest {
   readonly nowMs: number
   readonly filter: DeliveryFilter
   readonly limit: number
+  /** The `next` of the previous call. The search continues there. */
+  readonly after?: ChangePosition | undefined
+}
+
+/** How far a search has come: the last delivery that it changed. */
+export interface ChangePosition {
+  /** The number of the range that was searched. Each engine searches the same ranges in the same order. */
+  readonly range: number
+  /** The destination, as the store writes it. */
+  readonly destinationId: string
+  /** The delivery's time by which the range is ordered. */
+  readonly atMs: number
+}
+
+/** What one call changed. */
+export interface ChangeResult {
+  readonly deliveries: number
+  /** Where the next call continues; null once none is left. */
+  readonly next: ChangePosition | null
 }
 
 /** The limits for a purge. All times are in milliseconds since 1970. */
@@ -125,18 +144,16 @@ export interface DeliveryLog {
    * a new retry window and without holds. Skips deliveries that ended or were first tried after `nowMs`. So repeating a
    * call with the same `nowMs` never retries a delivery that has failed again.
    *
-   * @returns how many were retried; fewer than `limit` once none is left
+   * Pass `next` to the next call, so that it does not read the skipped deliveries again.
    */
-  retry(request: ChangeRequest): Promise<number>
+  retry(request: ChangeRequest): Promise<ChangeResult>
   /**
    * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
    * failed delivery. Skips leased deliveries, and deliveries that were accepted after `nowMs`. In a file, a process
    * sees only its own leases, so it may discard a delivery that another process is sending. Such a delivery counts as
-   * delivered if its endpoint accepts it.
-   *
-   * @returns how many ended; fewer than `limit` once none is left
+   * delivered if its endpoint accepts it. Continues at `after` like `retry`.
    */
-  discard(request: ChangeRequest): Promise<number>
+  discard(request: ChangeRequest): Promise<ChangeResult>
   /**
    * Deletes old rows; the ledger keeps its totals. Expires deliveries whose retry window is over at `nowMs`, as
    * `window_over`. Leased deliveries are left alone.

@@ -293,9 +293,9 @@ export class Service implements AsyncDisposable {
         story: (request) => this.#store.story(request),
         audit: () => this.#store.audit(),
         retry: async (request) => {
-          const count = await this.#store.retry(request)
-          if (count > 0) this.#pipeline.wake()
-          return count
+          const result = await this.#store.retry(request)
+          if (result.deliveries > 0) this.#pipeline.wake()
+          return result
         },
         discard: (request) => this.#store.discard(request),
       },

@@ -219,7 +219,7 @@ const rows: readonly Row[] = [
     'a retry of all',
     '/v1/deliveries/retry',
     post({ all: true }),
-    { status: 200, body: { v: 1, kind: 'retry', deliveries: 1 } },
+    { status: 200, body: { v: 1, kind: 'retry', deliveries: 1, next: null } },
   ],
   [
     'any type of body',

@@ -160,9 +160,14 @@ describe('GET /v1/deliveries/:destination/:number', () => {
 describe('POST /v1/deliveries/retry', () => {
   test('makes a waiting delivery due now', async () => {
     const { url } = await startAdmin({ samples: [expired, expired] })
-    expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 1 })
+    expect(await retry(url, { id: 'crm/1' })).toEqual({
+      v: 1,
+      kind: 'retry',
+      deliveries: 1,
+      next: null,
+    })
     // The delivery is due already. The id is known, so the answer is 0 instead of 404.
-    expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 0 })
+    expect(await retry(url, { id: 'crm/1' })).toMatchObject({ deliveries: 0 })
     const { deliveries } = await pageOf(url)
     expect(deliveries).toMatchObject([
       { id: 'crm/2', state: 'expired' },
@@ -186,7 +191,10 @@ describe('POST /v1/deliveries/retry', () => {
 
   test('retries more deliveries than fit into one batch, up to the limit', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => retried) })
-    expect(await retry(url, { all: true, limit: 501 })).toMatchObject({ deliveries: 501 })
-    expect(await retry(url, { state: 'pending' })).toMatchObject({ deliveries: 702 })
+    const first = await retry(url, { all: true, limit: 501 })
+    expect(first).toMatchObject({ deliveries: 501, next: { destinationId: 'crm' } })
+    const { next: after } = first as { readonly next: object }
+    const rest = { deliveries: 702, next: null }
+    expect(await retry(url, { state: 'pending', after })).toMatchObject(rest)
   })
 })

@@ -43,8 +43,8 @@ test.each<[unknown, string]>([
   [
     { user: 5, 'lim\u001b[2J': 1, stat: 1 },
     'user: Cannot use 5: it must be a single string; ' +
-      `lim: Cannot use this name: it must be one of ${conditions}, all, limit; ` +
-      `stat: Cannot use this name: it must be one of ${conditions}, all, limit`,
+      `lim: Cannot use this name: it must be one of ${conditions}, all, limit, after; ` +
+      `stat: Cannot use this name: it must be one of ${conditions}, all, limit, after`,
   ],
 ])('a retry of %j is refused: %s', (body, message) => {
   expect(refusalOf(retryReader.read(body, nowMs))).toEqual(message)

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type fc from 'fast-check'
 import type {
+  ChangePosition,
   DeliveryFilter,
   DeliveryStore,
   LeasedDelivery,
@@ -244,8 +245,19 @@ export class Retry extends Operation {
 
   async operate(reference: Reference, { store }: Real): Promise<void> {
     const nowMs = reference.nowMs - this.#agoMs
-    const count = await store.retry({ nowMs, filter: this.#filter, limit: 1_000 })
-    expect(count).toBe(reference.retry(this.#filter, nowMs))
+    let total = 0
+    let after: ChangePosition | undefined
+    do {
+      const { deliveries, next } = await store.retry({
+        nowMs,
+        filter: this.#filter,
+        limit: 2,
+        after,
+      })
+      total += deliveries
+      after = next ?? undefined
+    } while (after !== undefined)
+    expect(total).toBe(reference.retry(this.#filter, nowMs))
   }
 
   toString(): string {

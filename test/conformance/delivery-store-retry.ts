@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ChangePosition, DeliveryFilter } from '../../src/delivery/index.ts'
 import {
   delivered,
   ended,
@@ -234,6 +235,31 @@ function selects(tested: StoreUnderTest): void {
     expect(await tested.retry({}, { atMs: nowMs, limit: 3 })).toBe(2)
     expect(await tested.retry({}, { atMs: nowMs })).toBe(0)
     expect(await tested.retry({}, { atMs: laterMs })).toBe(2)
+  })
+
+  test('continues after the deliveries that an earlier call searched', async () => {
+    await tested.add(events(4, 'crm', 'mail'))
+    for (const destinationId of ['crm', 'mail']) {
+      for (const [index, delivery] of (await tested.claim(destinationId)).entries()) {
+        await tested.settleAt(nowMs + index, ended('failed', delivery))
+      }
+    }
+    const all = { nowMs: nowMs + 9, limit: 1 }
+    const found = async (filter: DeliveryFilter, after: ChangePosition | null) => {
+      const request = { ...all, filter, after: after ?? undefined }
+      return (await tested.store.retry(request)).next
+    }
+    const first = await found({ messageId: 'm_2' }, null)
+    const second = await found({ messageId: 'm_1' }, first)
+    // The m_1 of crm failed before its m_2, so only the one of mail is found.
+    expect(await tested.list({ destinationId: 'crm', messageId: 'm_1' })).toMatchObject([
+      { state: 'failed' },
+    ])
+    expect(await tested.list({ destinationId: 'mail', messageId: 'm_1' })).toMatchObject([
+      { state: 'pending' },
+    ])
+    const rest = await tested.store.retry({ ...all, limit: 10, filter: {}, after: second! })
+    expect(rest).toEqual({ deliveries: 3, next: null })
   })
 
   test('retries each delivery once when called concurrently', async () => {

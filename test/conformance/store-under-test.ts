@@ -259,20 +259,20 @@ export class StoreUnderTest {
   }
 
   /** Retries deliveries manually; all that can be retried by default. */
-  retry(
+  async retry(
     filter: DeliveryFilter = {},
     options: { atMs?: number; limit?: number } = {},
   ): Promise<number> {
     const { atMs = nowMs, limit = 100 } = options
-    return this.store.retry({ nowMs: atMs, filter, limit })
+    return (await this.store.retry({ nowMs: atMs, filter, limit })).deliveries
   }
 
   /** Discards pending deliveries; all by default. */
-  discard(
+  async discard(
     filter: DeliveryFilter = {},
     { limit = 100 }: { readonly limit?: number } = {},
   ): Promise<number> {
-    return this.store.discard({ nowMs, filter, limit })
+    return (await this.store.discard({ nowMs, filter, limit })).deliveries
   }
 
   /** Purges the store; by default nothing is old enough. */

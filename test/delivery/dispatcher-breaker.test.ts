@@ -231,7 +231,9 @@ describe('a manual retry', () => {
     await dispatcher.add(eventsTo('crm', 200))
     await quiet()
     const retry = async (messageId: string): Promise<void> => {
-      expect(await store.retry({ nowMs: startMs, filter: { messageId }, limit: 1 })).toBe(1)
+      expect(await store.retry({ nowMs: startMs, filter: { messageId }, limit: 1 })).toMatchObject({
+        deliveries: 1,
+      })
       dispatcher.wake()
       for (let wait = 0; wait < 10; wait++) await quiet()
     }

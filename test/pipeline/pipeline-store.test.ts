@@ -46,7 +46,9 @@ describe('a pipeline over a store', () => {
     await pipeline.idle()
     expect(await log.list(everything)).toMatchObject([{ state: 'failed', reason: 'status_404' }])
 
-    expect(await log.retry({ nowMs: clock.nowMs(), filter: {}, limit: 10 })).toBe(1)
+    expect(await log.retry({ nowMs: clock.nowMs(), filter: {}, limit: 10 })).toMatchObject({
+      deliveries: 1,
+    })
     await clock.advance(1_000)
     await endpoint.received(2)
     await pipeline.idle()

@@ -1,6 +1,11 @@
 import type { DeliveryFields } from '../../admin-api/index.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { DeliveryFilter } from '../../delivery/index.ts'
+import type {
+  ChangePosition,
+  ChangeRequest,
+  ChangeResult,
+  DeliveryFilter,
+} from '../../delivery/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
@@ -16,7 +21,7 @@ export type Selection = { readonly id: string } | { readonly filter: DeliveryFil
 export async function retryDeliveries(selection: Selection, run: ReadersRun): Promise<ExitCode> {
   const { io, json, deliveries, nowMs } = run
   const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
-  const count = await changeAll((limit) => deliveries.retry({ nowMs, filter, limit }), run)
+  const count = await changeAll((page) => deliveries.retry({ nowMs, filter, ...page }), run)
   if (json) {
     await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
     return exitCodes.ok
@@ -36,7 +41,7 @@ export async function discardDeliveries(
   const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
   const count = dryRun
     ? await countPending(filter, run)
-    : await changeAll((limit) => deliveries.discard({ nowMs, filter, limit }), run)
+    : await changeAll((page) => deliveries.discard({ nowMs, filter, ...page }), run)
   if (json) {
     await writeData(io, recordLine({ kind: 'discard', deliveries: count, dryRun }))
     return exitCodes.ok
@@ -56,18 +61,20 @@ function note(notes: readonly string[], { io, color }: ReadersRun): void {
   for (const text of notes) io.stderr.write(`${style.faint(text)}\n`)
 }
 
-/** @param change - changes at most `limit` deliveries and returns how many */
+/** Changes one page after the other. Returns how many deliveries were changed. */
 async function changeAll(
-  change: (limit: number) => Promise<number>,
+  change: (page: Pick<ChangeRequest, 'limit' | 'after'>) => Promise<ChangeResult>,
   { io }: ReadersRun,
 ): Promise<number> {
   let total = 0
+  let after: ChangePosition | undefined
   for (;;) {
-    const count = await change(deliveriesAtOnce)
-    total += count
+    const { deliveries, next } = await change({ limit: deliveriesAtOnce, after })
+    total += deliveries
     // Let the event loop turn, so that signals are handled. Other processes can use the store meanwhile.
     await nextTurn()
-    if (count < deliveriesAtOnce || io.stop.aborted) return total
+    if (deliveries < deliveriesAtOnce || io.stop.aborted) return total
+    after = next ?? undefined
   }
 }
 

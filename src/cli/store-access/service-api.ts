@@ -15,7 +15,12 @@ import {
   SettingError,
   systemCode,
 } from '../../model/index.ts'
-import { formatDeliveryId, type ChangeRequest, type DeliveryFilter } from '../../delivery/index.ts'
+import {
+  formatDeliveryId,
+  type ChangeRequest,
+  type ChangeResult,
+  type DeliveryFilter,
+} from '../../delivery/index.ts'
 import type { Deliveries } from './readers.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
@@ -243,12 +248,16 @@ async function* recordsOf(response: IncomingMessage): AsyncGenerator {
 export function remoteDeliveries(api: ServiceApi, reveal: boolean): Deliveries {
   const queryOf = (parameters: Parameters): string =>
     queryText({ ...parameters, reveal: reveal ? 'true' : undefined })
-  const change = async (kind: 'retry' | 'discard', request: ChangeRequest): Promise<number> => {
-    const conditions = conditionsOf(request.filter)
+  const change = async (
+    kind: 'retry' | 'discard',
+    request: ChangeRequest,
+  ): Promise<ChangeResult> => {
+    const { filter, limit, after } = request
+    const conditions = conditionsOf(filter)
     const isAll = Object.values(conditions).every((condition) => condition === undefined)
-    const body = { ...conditions, ...(isAll ? { all: true } : {}), limit: request.limit }
+    const body = { ...conditions, ...(isAll ? { all: true } : {}), limit, after }
     const path = `v1/deliveries/${kind}`
-    return (await api.read(kind, path, body)).deliveries
+    return api.read(kind, path, body)
   }
   return {
     list: async ({ filter, limit, beforeId }) => {

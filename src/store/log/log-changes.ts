@@ -1,5 +1,7 @@
 import type {
+  ChangePosition,
   ChangeRequest,
+  ChangeResult,
   DeliveryFilter,
   LoggedState,
   PurgeRequest,
@@ -10,12 +12,14 @@ import { joined, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } fr
 import { fromStored, toStored } from '../stored-text.ts'
 
 /** A delivery that is locked until the transaction ends, with its state before the change. */
-export interface FoundRow {
+interface FoundRow {
   readonly destination_id: string
   readonly id: number
   readonly state: LoggedState
   /** The end of its retry window; null if it was not tried. */
   readonly expires_at: number | null
+  /** The time by which its range is ordered. */
+  readonly at: number
 }
 
 /**
@@ -37,13 +41,10 @@ export interface LogEngine {
   readonly releasedColumns: Sql
 }
 
-/** A range of deliveries in an index. */
+/** A range of deliveries in an index, which orders them by a time. The index of `expires_at` covers all destinations. */
 interface Range {
   readonly condition: Sql
-  /** The order of the rows, as in `ORDER BY id`; none by default. */
-  readonly order?: Sql
-  /** Whether the index covers all destinations together; false if it is by destination. */
-  readonly isOfAll?: boolean
+  readonly by: 'settled_at' | 'due_at' | 'expires_at'
 }
 
 interface Search {
@@ -52,11 +53,13 @@ interface Search {
   readonly nowMs: number
   readonly limit: number
   readonly lock: Sql
+  readonly after?: ChangePosition | undefined
 }
 
-/** Selects every destination that ever had deliveries, as `destination_id`. */
+/** Selects every destination that ever had deliveries, as `destination_id`, in order. */
 export const allDestinations: string = `
-  SELECT destination_id FROM evroute_counts WHERE destination_id <> '' GROUP BY destination_id`
+  SELECT destination_id FROM evroute_counts WHERE destination_id <> ''
+  GROUP BY destination_id ORDER BY destination_id`
 
 /** Selects one destination, or by default all that ever had deliveries, as `destination_id`. */
 export function destinationsOf(destinationId: string | undefined): Sql {
@@ -90,37 +93,40 @@ export function conditionsOf(filter: DeliveryFilter, { isOfUser }: Dialect, stat
   return joined(conditions, ' ')
 }
 
-/** Makes failed, expired and retrying deliveries due at once. Returns how many. */
-export function* retry(engine: LogEngine, request: ChangeRequest): Script<number> {
+/** Makes failed, expired and retrying deliveries due at once. */
+export function* retry(engine: LogEngine, request: ChangeRequest): Script<ChangeResult> {
   const { nowMs } = request
   const ended = (state: LoggedState): Range => ({
     condition: sql`${raw(`state = '${state}'`)} AND state <> 'pending' AND settled_at <= ${nowMs}
       AND reason IS DISTINCT FROM ${erasedReason}`,
+    by: 'settled_at',
   })
   const waiting: Range = {
     condition: sql`lane = 'retry' AND state = 'pending' AND coalesce(first_attempt_at, 0) <= ${nowMs}`,
+    by: 'due_at',
   }
   // Most deliveries are `delivered`. Search three ranges without them.
   const ranges = [ended('failed'), ended('expired'), waiting]
   const lock = engine.dialect.forUpdate
-  const rows = yield* find(engine, { ...request, ranges, lock })
+  const { rows, next } = yield* find(engine, { ...request, ranges, lock })
   const changes = sql`state = 'pending', lane = 'manual', due_at = ${nowMs}, window_attempts = 0,
     first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
     manual_retries = manual_retries + 1`
   yield* change(engine, { rows, changes, after: 'pending' })
-  return rows.length
+  return { deliveries: rows.length, next }
 }
 
-/** Ends pending deliveries as failed, without sending them. Returns how many. */
-export function* discard(engine: LogEngine, request: ChangeRequest): Script<number> {
+/** Ends pending deliveries as failed, without sending them. */
+export function* discard(engine: LogEngine, request: ChangeRequest): Script<ChangeResult> {
   const { nowMs } = request
-  // Name all lanes, so that SQLite uses the index of pending deliveries.
-  const condition = sql`state = 'pending' AND lane IN ('first', 'retry', 'manual')
-    AND accepted_at <= ${nowMs}`
+  const ranges = ['first', 'retry', 'manual'].map((lane): Range => ({
+    condition: sql`${raw(`lane = '${lane}'`)} AND state = 'pending' AND accepted_at <= ${nowMs}`,
+    by: 'due_at',
+  }))
   const lock = engine.dialect.forUpdate
-  const rows = yield* find(engine, { ...request, ranges: [{ condition }], lock })
+  const { rows, next } = yield* find(engine, { ...request, ranges, lock })
   yield* end(engine, rows, { state: 'failed', reason: discardedReason, nowMs })
-  return rows.length
+  return { deliveries: rows.length, next }
 }
 
 /** Expires deliveries whose retry window is over, and untried ones that have waited too long. */
@@ -130,16 +136,15 @@ export function* giveUp(
 ): Script<readonly GivenUpDeliveries[]> {
   const windowOver: Range = {
     condition: sql`state = 'pending' AND expires_at < ${nowMs}`,
-    order: raw('ORDER BY expires_at'),
-    isOfAll: true,
+    by: 'expires_at',
   }
   const untried = ['manual', 'first'].map((lane): Range => ({
     condition: sql`${raw(`lane = '${lane}'`)} AND state = 'pending' AND due_at < ${abandonedBeforeMs}
       AND expires_at IS NULL`,
-    order: raw('ORDER BY due_at, id'),
+    by: 'due_at',
   }))
   const lock = engine.dialect.forUpdateSkipLocked
-  const rows = yield* find(engine, { ranges: [windowOver, ...untried], nowMs, limit, lock })
+  const { rows } = yield* find(engine, { ranges: [windowOver, ...untried], nowMs, limit, lock })
   const reason = sql`CASE WHEN expires_at IS NULL THEN 'abandoned' ELSE 'window_over' END`
   yield* end(engine, rows, { state: 'expired', reason, nowMs })
   const idsOf = (isTried: boolean): readonly string[] =>
@@ -158,31 +163,51 @@ export function countOf(givenUp: readonly GivenUpDeliveries[]): number {
 }
 
 /** Finds and locks deliveries that are not leased, one range after the other. */
-function* find(engine: LogEngine, search: Search): Script<readonly FoundRow[]> {
+function* find(
+  engine: LogEngine,
+  search: Search,
+): Script<{ readonly rows: readonly FoundRow[]; readonly next: ChangePosition | null }> {
+  const { ranges, after } = search
   const rows: FoundRow[] = []
-  for (const range of search.ranges) {
+  for (const [range, searched] of ranges.entries()) {
+    if (range < (after?.range ?? 0)) continue
     const limit = search.limit - rows.length
-    if (limit > 0) rows.push(...(yield* findIn(range, engine, { ...search, limit })))
+    const begin = range === after?.range ? after : undefined
+    rows.push(...(yield* findIn(searched, engine, { ...search, limit, after: begin })))
+    const last = rows.at(-1)
+    if (last !== undefined && rows.length === search.limit) {
+      return { rows, next: { range, destinationId: last.destination_id, atMs: last.at } }
+    }
   }
-  return rows
+  return { rows, next: null }
 }
 
 function findIn(
-  { condition, order = raw(''), isOfAll = false }: Range,
+  { condition, by }: Range,
   { dialect, isUnleased }: LogEngine,
-  { filter: { destinationId, ...filter } = {}, nowMs, limit, lock }: Search,
+  { filter: { destinationId, ...filter } = {}, nowMs, limit, lock, after }: Search,
 ): Script<readonly FoundRow[]> {
   const wanted = sql`${condition} AND ${isUnleased(nowMs)} ${conditionsOf(filter, dialect)}`
-  const columns = raw('delivery.destination_id, delivery.id, delivery.state, delivery.expires_at')
+  const columns = raw(`delivery.destination_id, delivery.id, delivery.state, delivery.expires_at,
+    delivery.${by} AS at`)
+  const order = raw(`ORDER BY ${by}`)
   const some = sql`LIMIT ${limit}`
-  if (isOfAll) {
+  if (by === 'expires_at') {
     return rowsOf<FoundRow>(sql`SELECT ${columns} FROM evroute_deliveries delivery WHERE ${wanted}
       ${order} ${some} ${lock}`)
   }
-  const isOfDestination = sql`delivery.destination_id = destination.destination_id AND ${wanted}`
+  const isOfDestination = sql`delivery.destination_id = destination.destination_id AND ${wanted}
+    ${after === undefined ? raw('') : isNotBefore(after, by)}`
   const deliveries = dialect.deliveriesOfEach('*', isOfDestination, sql`${order} ${some} ${lock}`)
   return rowsOf<FoundRow>(sql`SELECT ${columns} FROM (${destinationsOf(destinationId)}) destination
     ${deliveries} ${some}`)
+}
+
+/** Includes the time of the last delivery, because others may have the same. Those that were changed are not found again. */
+function isNotBefore({ destinationId, atMs }: ChangePosition, by: Range['by']): Sql {
+  const id = sql`${destinationId}`
+  return sql`AND destination.destination_id >= ${id} AND delivery.${raw(by)} >= CASE
+    WHEN destination.destination_id = ${id} THEN CAST(${atMs} AS bigint) ELSE 0 END`
 }
 
 function end(

@@ -139,12 +139,12 @@ export function deliveryLog(
       return reading.read(() => storyOf({ destinationId, id }, ofDelivery))
     },
     retry: async (request) => {
-      const count = await change(() => retry(logEngine, request))
+      const result = await change(() => retry(logEngine, request))
       const { destinationId } = request.filter
       const due = { lane: 'manual', dueAtMs: request.nowMs } as const
       const dueTimes = destinationId === undefined ? undefined : [{ destinationId, ...due }]
-      if (count > 0) announce(dueTimes)
-      return count
+      if (result.deliveries > 0) announce(dueTimes)
+      return result
     },
     discard: (request) => change(() => discard(logEngine, request)),
     purge: (request) => inAgreement(() => purge(request, parts)),

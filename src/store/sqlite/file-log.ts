@@ -1,5 +1,6 @@
 import type {
   ChangeRequest,
+  ChangeResult,
   DeliveryKey,
   DeliveryLog,
   DeliveryStory,
@@ -47,11 +48,11 @@ export abstract class FileLog implements DeliveryLog {
     return this.sql.read(() => storyOf(key, sql`delivery_id = ${key.id}`))
   }
 
-  retry(request: ChangeRequest): Promise<number> {
+  retry(request: ChangeRequest): Promise<ChangeResult> {
     return this.sql.change(() => retry(this.engine, request))
   }
 
-  discard(request: ChangeRequest): Promise<number> {
+  discard(request: ChangeRequest): Promise<ChangeResult> {
     return this.sql.change(() => discard(this.engine, request))
   }
 

@@ -235,8 +235,8 @@ test.each(analysed)(
     }
     const start = { destination_id: 'crm', id: 0 }
     for (const [script, indexes, rows] of [
-      [discard(logEngine, crm), [waiting], 10],
-      [discard(logEngine, all), [waiting], 20],
+      [discard(logEngine, crm), [waiting, waiting, waiting], 10],
+      [discard(logEngine, all), [waiting, waiting, waiting], 20],
       [retry(logEngine, crm), [ended, ended, waiting], 0],
       [retry(logEngine, all), [ended, ended, waiting], 0],
       [giveUp(logEngine, purge), ['evroute_deliveries_expiring', waiting, waiting], 20],
@@ -250,6 +250,24 @@ test.each(analysed)(
       expect(steps.map((step) => step['Index Name'])).toEqual(indexes)
       expect(rowsRead(steps)).toBeLessThanOrEqual(rows)
     }
+  },
+)
+
+test.each(analysed)(
+  'a manual retry continues after the rows that it searched before, in tables %s',
+  async (_name, how) => {
+    const client = await filled(how)
+    await client.query(`
+      INSERT INTO evroute_counts (destination_id, slot) VALUES ('crm', 0), ('down', 0);
+      UPDATE evroute_deliveries SET state = 'failed', reason = 'status_500', settled_at = id,
+        type = CASE WHEN id > 20000 THEN 'page' ELSE 'track' END`)
+    if (how === 'ANALYZE') await client.query('ANALYZE')
+    const after = { range: 0, destinationId: 'crm', atMs: 20_000 }
+    const request = { nowMs, filter: { types: ['page'] as const }, limit: 10, after }
+    const [first] = queriesOf(retry(logEngine, request))
+    const reads = await readsOf(client, first!)
+    expect(reads.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_ended'])
+    expect(rowsRead(reads)).toBeLessThanOrEqual(12)
   },
 )
 

@@ -44,6 +44,8 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
   for (const filter of filters) {
     await store.list({ filter, limit: 10 })
     await store.retry({ nowMs, filter, limit: 10 })
+    const after = { range: 0, destinationId: 'crm', atMs: 1 }
+    await store.retry({ nowMs, filter, limit: 10, after })
   }
   await store.discard({ nowMs: 0, filter: {}, limit: 10 })
   await store.purge(keepAll)
@@ -136,8 +138,12 @@ test.each([
     'INDEX deliveries_waiting (destination_id=? AND lane=?)',
   ],
   [
-    "lane IN ('first', 'retry', 'manual')",
+    "lane = 'first' AND state = 'pending' AND accepted_at <= ?",
     'INDEX deliveries_waiting (destination_id=? AND lane=?)',
+  ],
+  [
+    'AND destination.destination_id >= ? AND delivery.settled_at >= CASE',
+    'INDEX deliveries_failed (destination_id=? AND state=? AND settled_at>? AND settled_at<?)',
   ],
   ["state = 'pending' AND expires_at < ?", 'INDEX deliveries_expiring (expires_at<?)'],
   [

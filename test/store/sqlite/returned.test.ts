@@ -11,8 +11,12 @@ test('returning a delivery has no effect if another process discarded it, but ha
   await store.settle({ nowMs, settlements, requests: [] })
   const [discarded, again] = await claim(store, 'retry')
   const log = await SqliteLog.open(path, { write: true })
-  expect(await log.discard({ nowMs, filter: { id: discarded!.id }, limit: 1 })).toBe(1)
-  expect(await log.retry({ nowMs, filter: { id: again!.id }, limit: 1 })).toBe(1)
+  expect(await log.discard({ nowMs, filter: { id: discarded!.id }, limit: 1 })).toMatchObject({
+    deliveries: 1,
+  })
+  expect(await log.retry({ nowMs, filter: { id: again!.id }, limit: 1 })).toMatchObject({
+    deliveries: 1,
+  })
   await log.close()
   const returns = [returned(discarded!), returned(again!)]
   const effective = await store.settle({ nowMs, settlements: returns, requests: [] })

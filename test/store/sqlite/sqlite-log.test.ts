@@ -70,7 +70,7 @@ describe('SqliteLog', () => {
       await add(store, 'm_1')
       const [delivery] = await claim(store)
       await store.settle({ nowMs, settlements: [ended('failed', delivery!)], requests: [] })
-      expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(1)
+      expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toMatchObject({ deliveries: 1 })
       expect(await claim(store, 'manual')).toMatchObject([{ messageId: 'm_1', windowAttempts: 0 }])
     })
   })
@@ -81,7 +81,7 @@ describe('SqliteLog', () => {
       const [first] = await claim(store)
       await store.settle({ nowMs, settlements: [retried(first!)], requests: [] })
       const [second] = await claim(store, 'retry')
-      expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(1)
+      expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toMatchObject({ deliveries: 1 })
       await store.settle({ nowMs, settlements: [delivered(second!)], requests: [] })
       expect(await claim(store, 'manual')).toEqual([])
       expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
@@ -149,7 +149,8 @@ describe('SqliteLog', () => {
     for (let turn = 0; turn < 20; turn++) {
       await reader.list({ filter: { states: ['failed'] }, limit: 5 })
       expectBalance(await reader.audit())
-      retriedCount += await writer.retry({ nowMs: 1_000, filter: {}, limit: 3 })
+      const { deliveries } = await writer.retry({ nowMs: 1_000, filter: {}, limit: 3 })
+      retriedCount += deliveries
     }
     deliverer.kill('SIGTERM')
     const [output, exit] = await Promise.all([text(deliverer.stdout!), once(deliverer, 'exit')])
