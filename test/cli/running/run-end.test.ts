@@ -7,14 +7,15 @@ import { argvOf, runModule, sendSigned } from './run-module.ts'
 
 describe('a delivery that is pending at the end of a run', () => {
   const program = `
-    const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY: writeKey } = process.env
+    const { EVROUTE_ENDPOINT, EVROUTE_URL, EVROUTE_WRITE_KEY: writeKey } = process.env
     const body = JSON.stringify({ writeKey, userId: 'u_1', event: 'Paid' })
-    await fetch(EVROUTE_ENDPOINT + '/v1/track', { method: 'POST', body })`
+    await fetch(EVROUTE_ENDPOINT + '/v1/track', { method: 'POST', body })
+    await fetch(new URL('/_evroute/wait?match=type:track&after=0&timeout=25s', EVROUTE_URL))`
   const flags = ['--serve', '--respond', '503', '--expect', 'type:track']
 
   test('fails it, and is in the report', async () => {
     const path = join(await temporaryFolder(), 'report.xml')
-    const argv = [...flags, '--timeout', '200ms', '--report', `junit=${path}`]
+    const argv = [...flags, '--timeout', '0s', '--report', `junit=${path}`]
     const { code, stderr } = await runModule(argv, program)
     expect(stderr).toContain('✖ no delivery is pending: expected none, got 1')
     expect(stderr).toContain('--clock virtual')
@@ -23,7 +24,7 @@ describe('a delivery that is pending at the end of a run', () => {
   })
 
   test('is reported, and does not fail the run with --allow-pending', async () => {
-    const argv = [...flags, '--timeout', '200ms', '--allow-pending']
+    const argv = [...flags, '--timeout', '0s', '--allow-pending']
     const { code, stderr } = await runModule(argv, program)
     expect(stderr).toContain('Deliveries still pending: 1')
     expect(code).toBe(0)
