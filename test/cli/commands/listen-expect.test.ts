@@ -50,7 +50,7 @@ describe('listen --expect', () => {
 
   test('ends with 5 when the time is over, and shows the nearest request side by side', async () => {
     const argv = ['--expect', 'properties.revenue:>20', '--expect', 'type:page never']
-    const { command, url } = await listening([...argv, '--timeout', '500ms'])
+    const { command, url } = await listening([...argv, '--timeout', '1s'])
     await post(url, order)
     const { code, stderr } = await command.ended
     expect(code).toBe(5)
@@ -103,8 +103,9 @@ describe('listen --expect', () => {
     await post(url, trackBody)
     await post(url, order)
     expect(await command.ended).toMatchObject({ code: 0, stderr: '' })
-    const few = await listening([...argv, '--json', '--timeout', '500ms'])
+    const few = await listening([...argv, '--json'])
     await post(few.url, trackBody)
+    few.command.stop()
     expect(await few.command.ended).toMatchObject({ code: 5 })
   })
 
