@@ -137,8 +137,8 @@ export const addAudienceCommand = commandFamily(
     summary: 'sync audiences and computed traits with lists, and show them',
     description:
       'Syncs the members of an audience with a list, and sends an identify call for each user who enters or ' +
-      "leaves. The call's property is the name of the audience in snake_case, and is true or false. The " +
-      'property of a computed trait has a value for each user.',
+      'leaves. The call has a trait named after the audience in snake_case, which is true or false. A ' +
+      'computed trait has a value for each user.',
     after: `Examples:
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv
   evroute audience sync --key lifetime_value --class trait --file values.csv -n

@@ -10,7 +10,7 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
   program
     .command(completionCommandName)
     .summary('print a completion script')
-    .description('Prints a script that completes commands and flags of evroute in a shell.')
+    .description('Prints a completion script for a shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
     .addHelpText(
       'after',

@@ -147,7 +147,7 @@ ${exitCodesText}`,
 export const addDeliveriesCommand = commandFamily(
   {
     name: 'deliveries',
-    summary: 'list, show, retry or discard the deliveries of a store or a service',
+    summary: 'list, show, retry or discard deliveries',
     description:
       'Lists deliveries, shows the history of one, and retries or discards them. This is safe while another ' +
       'process is delivering from the store.',

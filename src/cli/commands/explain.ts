@@ -32,7 +32,7 @@ export const addExplainCommand = command({
   evroute explain call.json --to https://example.com/hook --secret @key
   echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -
 
-Plans for the destinations of evroute.config.json if that file is in this folder.
+Uses the destinations in evroute.config.json, if this folder has one.
 --to, --header, --secret and EVROUTE_URL describe an endpoint to use instead.
 Header values are not shown.
 

@@ -102,7 +102,7 @@ export type ListenValues = ValuesOf<typeof options>
 export const addListenCommand = command({
   name: 'listen',
   summary: 'receive webhooks and show them',
-  description: 'Receives webhooks, checks their signatures and shows each in a line.',
+  description: 'Receives webhooks, checks their signatures and shows each on a line.',
   arguments: [['[args...]', 'arguments for the --on-event program']],
   options,
   after: `Examples:

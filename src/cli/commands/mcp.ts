@@ -13,7 +13,7 @@ export type McpValues = ValuesOf<typeof options>
 export const addMcpCommand = command({
   name: 'mcp',
   summary: 'give an agent tools for webhooks',
-  description: 'Serves tools to a coding agent by the Model Context Protocol, on stdin and stdout.',
+  description: 'Gives a coding agent tools over the Model Context Protocol, on stdin and stdout.',
   options,
   after: `Examples:
   evroute mcp

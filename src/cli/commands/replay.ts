@@ -40,7 +40,7 @@ type ReplayValues = ValuesOf<typeof options>
 /** Adds `evroute replay`. */
 export const addReplayCommand = command({
   name: 'replay',
-  summary: 'send the calls in files again',
+  summary: 'import history, or send captures again',
   description: 'Imports history: sends the calls or captured webhooks in the given files.',
   arguments: [['<file...>', 'files that `send --file` can read, or captures; - for stdin']],
   options,

@@ -18,7 +18,7 @@ const serveOptions = {
     'keep serving this long after a signal, with /readyz 503 (default: 0s)',
     durationUpTo(drainMsMax),
   ).or(0),
-  role: option<ServiceRole>('--role <role>', 'the work of this process, if several share a store')
+  role: option<ServiceRole>('--role <role>', 'what this process does, if several share a store')
     .choices(['all', 'ingest', 'deliver'])
     .default('all'),
   logLevel: option<LogLevel>('--log-level <level>', 'the lowest level to log')

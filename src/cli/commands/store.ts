@@ -33,7 +33,7 @@ cannot be used.`,
 export const addBackupCommand = command({
   name: 'backup',
   summary: 'copy the store of a running service into a file',
-  description: 'Copies a store in SQLite as it is at one moment, even while a service is using it.',
+  description: 'Copies a SQLite store, even while a process is delivering from it.',
   arguments: [['<file>', 'the file to write the backup to; it must not exist yet']],
   options: storeOptions,
   after: `Examples:
@@ -41,10 +41,9 @@ export const addBackupCommand = command({
   evroute backup evroute-2026-11-24.db --store sqlite:./evroute.db
   evroute serve --config restored.config.json
 
-This is safe while a process is delivering from the store. The backup is the store as it was when the command
-began. A service started from it sends the deliveries that were pending then, so receivers may get some
-webhooks twice. The backup still contains users who were deleted later, and does not include archives. For
-PostgreSQL, use pg_dump.
+The backup is the store as it was when the command began. A service started from it sends the deliveries
+that were pending then, so receivers may get some webhooks twice. The backup still contains users who were
+deleted later, and does not include archives. For PostgreSQL, use pg_dump.
 To restore a backup, name it in the configuration: "store": "sqlite:./evroute-2026-11-24.db".
 
 Exit codes: 0 the backup is on disk; 2 usage or a wrong configuration; 7 the store or the file cannot be used.`,

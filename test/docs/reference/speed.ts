@@ -92,7 +92,7 @@ function benchTable({ machine, cases }: Measured, isReadme: boolean): string {
     const found = cases.find((each) => each.bench === bench && each.case === name)
     return found === undefined || (isReadme && !isShown) ? [] : [cells(found, label, isReadme)]
   })
-  const headings = ['bench', 'evroute', 'of the limit', 'of others']
+  const headings = ['bench', 'evroute', 'vs. limit', 'vs. others']
   return `${table(headings, lines)}\n\nMeasured on ${daysOf(cases)}: ${machine}.`
 }
 
