@@ -47,10 +47,11 @@ export default defineConfig({
     // worker loads all modules, so many more cost more than they save.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     sequence: { sequencer: LongTestsEarly },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    // A busy machine must not fail a test: a poll ends just before the test would.
-    expect: { poll: { timeout: 25_000 } },
+    // A busy machine must not fail a test: one that starts five processes took 30 s there.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // A poll ends just before its test would.
+    expect: { poll: { timeout: 55_000 } },
     projects: [
       {
         extends: true,

@@ -10,7 +10,6 @@ const hooks = new URL('../support/typescript.js', import.meta.url)
 
 test.runIf(process.platform === 'linux')(
   'a process with too few descriptors delivers everything more slowly, and opens no breaker',
-  { timeout: 60_000 },
   async () => {
     const after = (): Promise<void> => delay(20)
     const endpoint = await TestEndpoint.start(() => ({ status: 200, after: after() }))

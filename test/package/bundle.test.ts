@@ -98,13 +98,13 @@ describe('a bundle in a folder without packages', () => {
     const sender = start(await bundle('client', strict), endpoint.url)
     expect(await sender.ended).toBe('1 []\n')
     expect(endpoint.bodies).toMatchObject([{ batch: [{ event: 'Order Completed' }] }])
-  }, 60_000)
+  })
 
   test('in CommonJS has no import.meta.url, and works', async () => {
     const endpoint = await TestEndpoint.start({ status: 200, body: '{"success":true}' })
     const program = start(await bundle('commonJs', strict, 'cjs'), endpoint.url)
     expect(await program.ended).toBe('1\n200\n404\n')
-  }, 60_000)
+  })
 
   test('of a receiver receives and forwards', async () => {
     const target = await TestEndpoint.start()
@@ -114,7 +114,7 @@ describe('a bundle in a folder without packages', () => {
     await fetch(await receiver.firstLine(), { method: 'POST', body }).catch(() => undefined)
     expect(await receiver.ended).toMatch(/\ndelete 200\n$/)
     expect(target.bodies).toEqual([JSON.parse(body)])
-  }, 60_000)
+  })
 
   test.each([
     { format: 'esm', file: 'store-thread.mjs' },
@@ -130,7 +130,6 @@ describe('a bundle in a folder without packages', () => {
       expect(output).toContain(`${file} is missing, probably because evroute was bundled`)
       expect(output).toContain('Keep evroute out of the bundle')
     },
-    60_000,
   )
 })
 

@@ -1,12 +1,10 @@
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { PostgresDatabases } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { sendRequest, startService } from './running-service.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const noisyEvents = 1_000
 const quietEvents = 20

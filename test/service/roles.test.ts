@@ -7,8 +7,6 @@ import { systemClock } from '../../src/runtime/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { sendRequest, configurationOf, documentFor, writeKey } from './running-service.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const databases = new PostgresDatabases()
 
 /** A service in this role; closes when the test ends. */

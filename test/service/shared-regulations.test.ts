@@ -19,8 +19,6 @@ import {
   writeKey,
 } from './running-service.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const databases = new PostgresDatabases()
 
 /** Services on one database, each with its own archive folder. */

@@ -8,8 +8,6 @@ import { answered } from '../../delivery/samples.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const databases = new PostgresDatabases()
 const destinations = 20
 const badOnes = 4

@@ -10,8 +10,6 @@ import { makeAuthority, makeCertificate, type Certificate } from '../../support/
 import { PostgresServer } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 let server: PostgresServer
 let authority: Certificate
 
