@@ -32,6 +32,12 @@ export class RecentLosses {
       reasons: known = [],
     } = this.of(destinationId) ?? {}
     const reasons = [...new Set([...known, ...reason.split(', ')])].slice(0, reasonsMax)
+    // Keeps the destinations in the order of their last losses.
+    this.#losses.delete(destinationId)
+    for (const id of this.#losses.keys()) {
+      if (this.of(id) !== undefined) break
+      this.#losses.delete(id)
+    }
     this.#losses.set(destinationId, { deliveries: before + deliveries, sinceMs, lastMs, reasons })
   }
 
