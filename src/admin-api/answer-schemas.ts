@@ -5,7 +5,8 @@ import { breakerStates } from './metrics/breaker-board.ts'
 const text = z.string()
 const textOrNull = text.nullable()
 const count = z.int()
-const moment = z.iso.datetime().nullable()
+const time = z.iso.datetime()
+const moment = time.nullable()
 
 function counts<Name extends string>(...names: readonly Name[]) {
   return z.object(Object.fromEntries(names.map((name) => [name, count])) as Record<Name, z.ZodInt>)
@@ -34,7 +35,7 @@ const delivery = z.object({
   windowAttempts: count,
   manualRetries: count,
   reason: textOrNull,
-  acceptedAt: moment,
+  acceptedAt: time,
   firstAttemptAt: moment,
   dueAt: moment,
   expiresAt: moment,
@@ -50,7 +51,7 @@ const request = z.object({
   status: count.nullable(),
   error: textOrNull,
   ms: z.number(),
-  at: moment,
+  at: time,
   excerpt: text,
 })
 

@@ -52,7 +52,11 @@ export function withinDates(instantMs: number): number {
 
 /** Formats a time as ISO 8601 in UTC; null stays null. */
 export function isoOrNull(instantMs: number | null): string | null {
-  return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
+  return instantMs === null ? null : iso(instantMs)
+}
+
+function iso(instantMs: number): string {
+  return formatTimestamp(withinDates(instantMs))
 }
 
 function deliveryFields(delivery: LoggedDelivery) {
@@ -70,7 +74,7 @@ function deliveryFields(delivery: LoggedDelivery) {
     windowAttempts: delivery.windowAttempts,
     manualRetries: delivery.manualRetries,
     reason: delivery.reason,
-    acceptedAt: isoOrNull(delivery.acceptedAtMs),
+    acceptedAt: iso(delivery.acceptedAtMs),
     firstAttemptAt: isoOrNull(delivery.firstAttemptAtMs),
     dueAt: isoOrNull(delivery.dueAtMs),
     expiresAt: isoOrNull(delivery.expiresAtMs),
@@ -81,6 +85,6 @@ function deliveryFields(delivery: LoggedDelivery) {
 
 function requestFields(request: RequestRecord) {
   const { url, lane, attempt, outcome, status, error, durationMs, atMs, excerpt } = request
-  const at = isoOrNull(atMs)
+  const at = iso(atMs)
   return { url, lane, attempt, outcome, status, error, ms: durationMs, at, excerpt }
 }

@@ -144,7 +144,7 @@ function row(delivery: DeliveryFields): Row {
         <span class="muted">{visibleText(messageId.slice(0, 60))}</span>
       </>,
       visibleText(userId?.slice(0, 60) ?? ''),
-      acceptedAt !== null && <Moment at={acceptedAt} />,
+      <Moment at={acceptedAt} />,
       attempts,
       reason !== null && <span title={reason}>{reasonText(reason, failureWords)}</span>,
     ],

@@ -143,12 +143,7 @@ function Request(request: RequestFields & { readonly isOpen: boolean }): JSX.Ele
       <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span> {visibleText(url)}{' '}
       <span class="muted">in {countText(Math.round(ms))} ms</span>
       <p class="muted">
-        {at === null ? null : (
-          <>
-            <Moment at={at} />,{' '}
-          </>
-        )}
-        attempt {attempt}
+        <Moment at={at} />, attempt {attempt}
         {lane === 'manual' ? ', by hand' : ''}
         {outcome === 'retry' ? ', will be retried' : ''}
         {outcome === 'final' ? ', not retried' : ''}
