@@ -303,7 +303,8 @@ describe('an upload that stalls', () => {
   })
 
   test('can take longer than the deadlines for headers and requests', async () => {
-    const limits = { headersTimeoutMs: 100, requestTimeoutMs: 200 }
+    // The head of the upload has as much time, and must not take all of it on a busy machine.
+    const limits = { headersTimeoutMs: 250, requestTimeoutMs: 250 }
     const sync: KnownAudiences['sync'] = async (_request, list) => {
       await readWhole(list)
       return synced
@@ -313,7 +314,7 @@ describe('an upload that stalls', () => {
     const answer = readAll(socket)
     socket.write(head('Content-Length: 2', 'Connection: close') + '1')
     // The heads of these requests miss their deadline, which proves that the time has passed.
-    for (let turn = 0; turn < 4; turn++) {
+    for (let turn = 0; turn < 2; turn++) {
       const other = await dial(port)
       other.write('GET / HTTP/1.1\r\n')
       expect(await readAll(other)).toMatch(/^HTTP\/1\.1 408 /)
