@@ -12,7 +12,7 @@ export function exitCodesPage(sources: Sources): string {
     generatedNotice,
     '# What does an exit code mean?',
     table(['code', 'meaning', 'errors'], codesTable(sources)),
-    `If several apply, the first of ${order.join(', ')} wins. \`listen\` and \`serve\` end with 0 on the first Ctrl-C; a second Ctrl-C ends any command at once. When its terminal closes (SIGHUP), a command ends at once with 129. Without a terminal, such as under nohup, it continues. On SIGHUP, \`serve\` reloads its configuration, and \`run\` passes the signal on. SIGQUIT ends a command with 131. If the reader of stdout leaves, as in \`| head -1\`, a command ends with 0 if it only shows data; one that sends, stores or erases ends with 130 and says what is unfinished. \`run\` ends with the exit code of its command if that is not 0.`,
+    `If several apply, the first of ${order.join(', ')} wins. \`listen\` and \`serve\` end with 0 on the first Ctrl-C; a second Ctrl-C ends any command at once. When its terminal closes (SIGHUP), a command ends at once with 129. Without a terminal, such as under nohup, it continues. On SIGHUP, \`serve\` reloads its configuration, and \`run\` passes the signal on. SIGQUIT ends a command with 131. If the reader of stdout leaves, as in \`| head -1\`, a command ends with 0 if it only shows data or has sent everything. Otherwise, it ends with 130 and says what is unfinished. \`run\` ends with the exit code of its command if that is not 0.`,
     'With `--json`, an error is one JSON object on stderr: `{"error":{"code","message","hint"}}`. Its `code` is one of the errors above, or `internal`. For an invalid configuration, it also has `problems`.',
   ])
 }
