@@ -1,4 +1,5 @@
 import { effect } from '@preact/signals'
+import { queryOf } from './http.ts'
 import { tell } from './notice.tsx'
 import { session } from './session.ts'
 
@@ -70,7 +71,6 @@ function readAddress(hash: string): Address {
 }
 
 function hashOf({ filter, onlyFailed, request }: Address): string {
-  const given = { filter, failures: onlyFailed ? 'only' : '', request }
-  const parts = Object.entries(given).filter(([, value]) => value !== '')
-  return parts.length === 0 ? '' : `#${new URLSearchParams(parts)}`
+  const parts = String(queryOf({ filter, failures: onlyFailed ? 'only' : '', request }))
+  return parts === '' ? '' : `#${parts}`
 }

@@ -6,7 +6,7 @@ import type {
   Resent,
   ShownExpectation,
 } from '../receiver/index.ts'
-import { sendRequest, jsonOf, messageOf, post } from './http.ts'
+import { sendRequest, jsonOf, messageOf, post, queryOf } from './http.ts'
 
 /** Facts about the receiver, which come with the stream. */
 export interface ReceiverFacts {
@@ -96,8 +96,7 @@ async function refusalOf(url: string): Promise<string | undefined> {
  * connection is lost, the browser connects again, and the receiver continues after the last request that it sent.
  */
 export function follow(filter: string, listener: StreamListener): () => void {
-  const matched = filter === '' ? {} : { match: filter }
-  const url = `stream?${new URLSearchParams({ ...matched, sample: 'true' })}`
+  const url = `stream?${queryOf({ match: filter, sample: 'true' })}`
   const source = new EventSource(url)
   let end = (): void => source.close()
   const on = (name: string, hear: (data: never, seq: number) => void): void =>
@@ -153,12 +152,9 @@ export async function read<Path extends keyof Reads>(
   path: Path,
   query: Readonly<Record<string, string | number | undefined>> = {},
 ): Promise<Reads[Path]> {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  const texts = given.map(([name, value]) => [name, String(value)])
-  const answer = await sendRequest(
-    texts.length === 0 ? path : `${path}?${new URLSearchParams(texts)}`,
-  )
-  return jsonOf(answer) as Reads[Path]
+  const parameters = String(queryOf(query))
+  const url = parameters === '' ? path : `${path}?${parameters}`
+  return jsonOf(await sendRequest(url)) as Reads[Path]
 }
 
 interface Actions {

@@ -20,6 +20,16 @@ export async function sendRequest(path: string, init?: RequestInit): Promise<Ans
   }
 }
 
+/** Makes a query. Leaves out parameters that are undefined or empty. */
+export function queryOf(
+  parameters: Readonly<Record<string, string | number | undefined>>,
+): URLSearchParams {
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== undefined && value !== '',
+  )
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+}
+
 /** Posts a body, JSON by default. The server refuses media types that forms on other sites can send. */
 export function post(
   path: string,

@@ -52,6 +52,8 @@ class Session {
   /** Whether the list still shows the requests of an earlier stream. */
   #isStale = false
   #typingPause: number | undefined
+  /** How often a capture was opened or closed. */
+  #captureReads = 0
   #endFollowing: () => void = () => undefined
 
   /** The number of requests that the list would have without a filter. */
@@ -117,8 +119,10 @@ class Session {
 
   /** Shows the matching requests of a capture instead of the live ones. */
   async openCapture(file: File): Promise<void> {
+    const number = ++this.#captureReads
     const read = await tried(() => api.readCapture(file, this.filter.value))
-    if (read === undefined) return
+    // A later file or filter, or the live list, replaces this one.
+    if (read === undefined || number !== this.#captureReads) return
     this.#endFollowing()
     this.close()
     // End a pause, because it would hide captured requests by their numbers.
@@ -129,6 +133,7 @@ class Session {
   }
 
   closeCapture(): void {
+    this.#captureReads++
     this.capture.value = undefined
     this.close()
     this.list.clear()
@@ -184,9 +189,11 @@ class Session {
     this.compared.value = undefined
     this.selected.value = seq
     if (this.detail.value.kind !== 'shown') this.detail.value = { kind: 'loading' }
+    const { value: capture } = this.capture
     const detail = await this.#read(seq)
-    // Another request may be selected by now.
-    if (this.selected.value === seq) this.detail.value = detail
+    // Another request may be selected by now, or one of a capture with the same number.
+    const isSelected = this.selected.value === seq && this.capture.value === capture
+    if (isSelected) this.detail.value = detail
   }
 
   async #read(seq: number): Promise<Detail> {

@@ -14,7 +14,7 @@ test('the list is filtered by a match expression, and shows a mistake in it', as
   await filter.fill('type:pge')
   await filter.press('Enter')
   expect(await page.getByRole('alert').innerText()).toMatch(/type:pge[^]*Did you mean page\?/)
-  expect(await page.getByRole('option').count()).toBe(2)
+  await expect.poll(() => page.getByRole('option').count()).toBe(2)
   await filter.fill('type:page')
   await filter.press('Enter')
   await expect.poll(() => page.getByRole('option').count()).toBe(1)
@@ -157,8 +157,8 @@ test('a link keeps the filter and the selected request, and Back returns to the 
   await page.goBack()
   await page.getByText('Select a request').waitFor()
   await page.goBack()
-  await page.getByText('4 requests').waitFor()
-  expect(await filter.inputValue()).toBe('')
+  await page.getByText('4 requests', { exact: true }).waitFor()
+  await expect.poll(() => filter.inputValue()).toBe('')
   await page.goto('about:blank')
   await page.goto(link)
   await heading(1).waitFor()
@@ -273,7 +273,12 @@ test('a list that is scrolled down stays in place, and says how many new request
   await page.getByText('80 requests').waitFor()
   const list = `document.querySelector('.list')`
   const top = () => page.evaluate<number>(`${list}.scrollTop`)
-  const scroll = () => page.evaluate(`${list}.scrollTo(0, 560)`)
+  // The page learns of a scroll before the next frame.
+  const scroll = () =>
+    page.evaluate(`new Promise((resolve) => {
+      ${list}.scrollTo(0, 560)
+      requestAnimationFrame(() => requestAnimationFrame(resolve))
+    })`)
   const failures = page.getByRole('button', { name: 'Only failures' })
   await failures.click()
   await page.getByText('40 of 80 requests').waitFor()

@@ -59,6 +59,32 @@ test('a capture that is opened during a pause shows all of its requests, and can
   await expect.poll(() => rows.count()).toBe(2)
 })
 
+test('a capture that is read late does not replace the one that was opened after it', async () => {
+  const { url } = await startReceiver()
+  const page = await openPage(url)
+  const reading = gate()
+  await page.route(
+    '**/actions/read-capture',
+    async (route) => {
+      await reading.opened
+      await route.continue()
+    },
+    { times: 1 },
+  )
+  const input = page.locator('input[type=file]')
+  const open = (name: string, text: string) =>
+    input.setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) })
+  const requested = page.waitForRequest('**/actions/read-capture')
+  await open('first.txt', 'a\n')
+  const first = await requested
+  await open('second.txt', 'b\n')
+  await page.getByText('Showing second.txt').waitFor()
+  reading.open()
+  await (await first.response())?.finished()
+  await page.evaluate('new Promise((resolve) => setTimeout(resolve))')
+  expect(await page.getByText('Showing first.txt').count()).toBe(0)
+})
+
 test('a filter that cannot be checked is not applied', async () => {
   const { url, send } = await startReceiver()
   await send(paid)

@@ -346,7 +346,7 @@ describe('a delivery', () => {
       .toMatch(/503[^]*\), attempt 1, will be retried[^]*Next attempt .*in \d+ s/)
     expect(await story.innerText()).toMatch(/Retried until\s.*\(in 3 h 59 min\)/)
     // The answer to the last failed request is unfolded.
-    await story.getByText('<script>alert(1)</script>\\u202e').waitFor()
+    await story.getByText('<script>alert(1)</script>\\u202e').last().waitFor()
     await story.getByRole('button', { name: 'Discard' }).click()
     await page.getByText('The deliveries fail without being sent').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()

@@ -1,5 +1,6 @@
 import type { Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { gate } from '../support/gate.ts'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
 import { goTo, openService, afterRefresh, startService } from './service.ts'
 
@@ -54,6 +55,24 @@ test('on a telephone, the navigation scrolls to the current view', async () => {
   const link = page.getByRole('navigation').getByRole('link', { name: 'Replay' })
   const { x, width } = (await link.boundingBox())!
   expect(x + width).toBeLessThanOrEqual(390)
+})
+
+test('a question that comes late opens no dialog on another view', async () => {
+  const { page } = await openService()
+  await goTo(page, 'Destinations')
+  const counting = gate()
+  await page.route('**/v1/deliveries?*', async (route) => {
+    await counting.opened
+    await route.continue()
+  })
+  const counted = page.waitForResponse('**/v1/deliveries?*')
+  await page.getByRole('button', { name: 'Retry failed' }).click()
+  await goTo(page, 'Overview')
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  counting.open()
+  await (await counted).finished()
+  await page.evaluate('new Promise((resolve) => setTimeout(resolve))')
+  expect(await page.getByRole('dialog').count()).toBe(0)
 })
 
 test('many problems and destinations are folded', async () => {

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { AnswerRecord, AudienceFields } from '../../admin-api/index.ts'
 import type { SyncCounts } from '../../audience/index.ts'
 import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
-import { sendRequest, jsonOf, post, type Answer } from '../http.ts'
+import { sendRequest, jsonOf, post, queryOf, type Answer } from '../http.ts'
 
 /** Conditions on deliveries, by their names in the admin API. Empty ones are ignored. */
 export type Conditions = Readonly<
@@ -167,13 +167,4 @@ async function valueOf<Value>(pending: Promise<Answer>): Promise<Value> {
   const answer = await pending
   if (answer.status === 401) isSignedIn.value = false
   return jsonOf(answer) as Value
-}
-
-function queryOf(
-  parameters: Readonly<Record<string, string | number | undefined>>,
-): URLSearchParams {
-  const given = Object.entries(parameters).filter(
-    ([, value]) => value !== undefined && value !== '',
-  )
-  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
 }

@@ -1,3 +1,4 @@
+import { queryOf } from '../http.ts'
 import type { Conditions } from './api.ts'
 
 /** The current view and its parameters. */
@@ -32,8 +33,7 @@ export function readRoute(hash: string): Route {
 }
 
 export function deliveriesPath(conditions: Conditions): string {
-  const given = Object.entries(conditions).filter(([, value]) => value !== '')
-  return `#/deliveries?${new URLSearchParams(given)}`
+  return `#/deliveries?${queryOf(conditions)}`
 }
 
 export function audiencePath(key: string): string {

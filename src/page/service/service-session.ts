@@ -55,27 +55,16 @@ class ServiceSession {
 
   /** Counts the deliveries that an action affects, and asks for confirmation. */
   async propose(action: DeliveryAction, conditions: Conditions): Promise<void> {
-    await tried(async () => {
+    await this.#ask(async () => {
       const count = await api.countDeliveries(action, conditions)
-      if (count > 0) this.proposeFor(count, action, conditions)
-      else tell(`There is nothing to ${action}.`)
+      if (count === 0) tell(`There is nothing to ${action}.`)
+      return count === 0 ? undefined : proposalFor(count, action, conditions)
     })
   }
 
   /** Asks for confirmation of an action on a known number of deliveries. */
-  proposeFor(count: number, action: DeliveryAction, conditions: Conditions): void {
-    const { verb, done, consequence } = deliveryTexts[action]
-    const deliveries = counted(count, 'delivery', 'deliveries')
-    const to = conditions.destination === undefined ? '' : ` to ${conditions.destination}`
-    this.proposal.value = {
-      title: `${verb} ${count < api.countedMax ? '' : 'at least '}${deliveries}${to}?`,
-      consequence,
-      verb,
-      act: async () => {
-        const acted = await api.changeDeliveries(action, conditions)
-        return `${done} ${counted(acted, 'delivery', 'deliveries')}.`
-      },
-    }
+  proposeFor(...known: Parameters<typeof proposalFor>): void {
+    this.proposal.value = proposalFor(...known)
   }
 
   /** Asks whether to enable or disable a destination, with the size of its backlog. */
@@ -115,9 +104,9 @@ class ServiceSession {
 
   /** Counts the members of an audience, and asks whether to remove it. */
   async proposeRemoval(key: string): Promise<void> {
-    await tried(async () => {
+    await this.#ask(async () => {
       const { left, audience } = await api.removeAudience(key, 'dry run')
-      this.proposal.value = {
+      return {
         title: `Remove ${visibleText(audience.name)}?`,
         consequence: `${counted(left, 'member leaves', 'members leave')}. The destinations are sent a call for each.`,
         verb: 'Remove',
@@ -134,10 +123,10 @@ class ServiceSession {
     named: { readonly name: string; readonly source: string },
     list: File,
   ): Promise<void> {
-    await tried(async () => {
+    await this.#ask(async () => {
       const { entered, left, changed, rejected } = await api.syncAudience(named, list, 'dry run')
       const rows = rejected === 0 ? '' : ` ${counted(rejected, 'row')} of the list cannot be used.`
-      this.proposal.value = {
+      return {
         title: `Sync ${visibleText(named.name)}?`,
         consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. The destinations are sent a call for each.${rows}`,
         verb: 'Sync',
@@ -200,16 +189,38 @@ class ServiceSession {
     id: string,
     proposalOf: (destination: DestinationFields) => Proposal,
   ): Promise<void> {
-    await tried(async () => {
+    await this.#ask(async () => {
       const { destinations } = await api.read('v1/destinations')
       const destination = destinations.find((each) => each.id === id)
       if (destination === undefined) throw new Error(`${id} is not configured any more`)
-      this.proposal.value = proposalOf(destination)
+      return proposalOf(destination)
     })
+  }
+
+  /** Shows a proposal once its figures are read, unless another view or dialog is open by then. */
+  async #ask(ask: () => Promise<Proposal | undefined>): Promise<void> {
+    const { value: route } = this.route
+    const proposal = await tried(ask)
+    if (this.route.value === route) this.proposal.value ??= proposal
   }
 }
 
 export const session = new ServiceSession()
+
+function proposalFor(count: number, action: DeliveryAction, conditions: Conditions): Proposal {
+  const { verb, done, consequence } = deliveryTexts[action]
+  const deliveries = counted(count, 'delivery', 'deliveries')
+  const to = conditions.destination === undefined ? '' : ` to ${conditions.destination}`
+  return {
+    title: `${verb} ${count < api.countedMax ? '' : 'at least '}${deliveries}${to}?`,
+    consequence,
+    verb,
+    act: async () => {
+      const acted = await api.changeDeliveries(action, conditions)
+      return `${done} ${counted(acted, 'delivery', 'deliveries')}.`
+    },
+  }
+}
 
 /** Changes the fragment of the URL. Resolves after the notice of the previous view was closed. */
 function followLink(path: string): Promise<void> {
