@@ -259,8 +259,9 @@ test('under a pointer that never rests, the list still shows new requests once 5
   for (let sent = 0; sent < 5_000; sent += 100) {
     await Promise.all(Array.from({ length: 100 }, () => send(paid)))
   }
-  await page.getByText('5,001 requests').waitFor()
-})
+  await page.getByText('5,001 requests').waitFor({ timeout: 60_000 })
+  // Sending 5,000 webhooks takes longer than the usual limit if other programs use the machine.
+}, 120_000)
 
 test('a list that is scrolled down stays in place, and says how many new requests are above', async () => {
   const { url, send, post } = await startReceiver()
