@@ -22,7 +22,7 @@ export class DueTimeQueries {
   readonly #parts: QueryParts
   /** Destinations still to ask about, after {@link queryAll}. */
   readonly #remaining = new Set<string>()
-  /** Whether to ask about all destinations again once none remains. */
+  /** Whether {@link queryAll} was called while destinations of an earlier call remained. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 

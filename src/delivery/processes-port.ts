@@ -16,7 +16,7 @@ export interface ProcessMembership {
 export interface Heartbeat {
   /** Identifies one run of a process. */
   readonly processId: string
-  /** Each destination once. */
+  /** Without duplicates. */
   readonly destinationIds: readonly string[]
 }
 

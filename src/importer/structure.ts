@@ -75,7 +75,7 @@ export class Nesting {
     this.#closer = closer
   }
 
-  /** Number of open braces or brackets in the current part, whichever began the part; 0 between parts. */
+  /** How deep the current part is nested, counting only the kind of bracket that began it; 0 between parts. */
   get depth(): number {
     return this.#depth
   }

@@ -56,7 +56,7 @@ export class EventList {
     if (!isFirst && isBurst) this.#pauseDrawing(burstIntervalMs)
   }
 
-  /** Draws no new rows for a moment, so that a person who points at a row does not miss it. */
+  /** Pauses drawing for a moment, so that new rows do not move the row under the pointer. */
   hold(): void {
     this.#pauseDrawing(aimMs)
   }

@@ -45,7 +45,7 @@ const labelValuesMax = 32
 
 const endedStates = ['delivered', 'failed', 'expired'] satisfies readonly SettledDelivery['state'][]
 
-/** The outcomes of accepted calls. All other outcomes are codes of rejections. */
+/** The outcomes of accepted calls. Every other outcome is the code of a rejection. */
 const acceptedOutcomes: readonly string[] = [
   'routed',
   'filtered',

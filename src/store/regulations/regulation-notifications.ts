@@ -6,7 +6,7 @@ import type { DeliveryRowKey } from './regulation-engine.ts'
 
 /** The columns of a regulation that describe its notifications. */
 export interface NotificationColumns {
-  /** {@link NotificationStream}s as JSON. Until the regulation finishes, all notifications count as pending. */
+  /** {@link NotificationStream}s as JSON. They count every notification as pending until the regulation finishes. */
   readonly streams: string
   readonly last_notification_id: number
 }
