@@ -73,7 +73,7 @@ function lossProblems(
   const { reasons, sinceMs } = lost
   // The ledger no longer counts a delivery as failed or expired once it is retried.
   const deliveries = Math.min(lost.deliveries, ledger.failed + ledger.expired)
-  // A lasting fault of an endpoint is already listed as a problem of its own.
+  // Leave out losses whose only reasons are faults of endpoints, because each fault is a problem of its own.
   const faults = new Set(endpoints.flatMap((each) => each.faults.map(({ reason }) => reason)))
   if (deliveries === 0 || reasons.every((reason) => faults.has(reason))) return []
   const count = deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`
