@@ -27,7 +27,7 @@ export interface BreakerNews {
   readonly endpoint: string
   /** How long to send no requests, from now on; 0 once the endpoint answers again. */
   readonly openMs: number
-  /** The rank, at the destination, of the process that sends this news. */
+  /** The rank of the sender among the processes that deliver to the destination. */
   readonly rank: number
 }
 

@@ -157,7 +157,7 @@ function wrongSignature(message: string, fix: string): MistakeText {
   return ['wrong_signature', message, fix]
 }
 
-/** The encoder with which a handler serialises the parsed body. */
+/** The encoder of a handler that wrongly verifies the body after parsing and serialising it. */
 export type Rewriter = 'node' | 'python' | 'php' | 'other'
 
 const reSerialisedBy: Readonly<Record<Rewriter, string>> = {

@@ -126,7 +126,8 @@ export class Regulations implements RegulationReader {
     this.#due.push(regulation.id)
     this.#begin()
     const created = await this.find({ id: regulation.id })
-    if (created === undefined) throw new Error(`The regulation ${regulation.id} was not kept`)
+    if (created === undefined)
+      throw new Error(`The regulation ${regulation.id} was created, but cannot be found`)
     return { kind: 'created', regulation: created }
   }
 

@@ -190,7 +190,7 @@ export class Receiver implements AsyncDisposable {
     if (isMet()) return
     throw new EvrouteError({
       code: 'expectation_unmet',
-      message: `Cannot wait any longer: ${this.counts.wellFormed} of ${wellFormed} webhooks arrived`,
+      message: `Only ${this.counts.wellFormed} of ${wellFormed} webhooks arrived`,
       hint: 'Check the events for malformed webhooks, and check that the sender sent all webhooks.',
     })
   }

@@ -90,7 +90,7 @@ const missing: readonly KeyRecipe[] = ['', 'undefined', 'null', 'None'].flatMap(
   return made.map((recipe) => ({ ...recipe, isAlone: true }))
 })
 
-/** Makes a recipe for each key. A key is undefined if the mistake is impossible with the secret. */
+/** Makes a recipe for each key. Skips undefined keys: those mistakes are impossible with this secret. */
 function recipes(
   code: keyof typeof fixes,
   finding: string,

@@ -104,7 +104,8 @@ export class SqliteExport {
 
   close(): void {
     try {
-      // Unlock the file: until all statements are collected, SQLite keeps the connection open.
+      // End the transaction to unlock the file. `close` alone would not: SQLite keeps the connection open until the
+      // statements have been garbage-collected.
       this.#database.exec('ROLLBACK')
     } catch {
       // The transaction has ended: it committed, or it failed.

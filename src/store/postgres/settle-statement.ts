@@ -127,7 +127,7 @@ const logged = `
     SELECT destination_id, id, is_erased FROM settled UNION ALL SELECT * FROM late) known
     ON known.destination_id = request.destination_id AND known.id = request.delivery_id`
 
-/** The requests to write: those of the batch, and first tries whose settlement took no effect. */
+/** The requests to write: those of the batch, and the first tries of deliveries that were not settled. */
 const ofRequests = `
   SELECT ${requests.columns} FROM ${requests.sql}
   UNION ALL
