@@ -199,7 +199,7 @@ export const answerSchemas = {
   regulation: answer('regulation', { ...regulation.shape, subjectIds: z.array(text) }),
 } satisfies Readonly<Record<string, z.ZodType>>
 
-/** The body of every other answer: a stable code, and a message for people. */
+/** The body of answers with other statuses than 200: a stable code, and a message for people. */
 export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })
 
 /** Which of the {@link answerSchemas} describes the answer of an operation. */

@@ -42,7 +42,7 @@ function explained(thrown: unknown): unknown {
   return new EvrouteError({
     code: 'cannot_read_file',
     message: 'Cannot read the current folder: it does not exist any more',
-    hint: 'Change to a different one.',
+    hint: 'Change to a different folder.',
     cause: thrown,
   })
 }

@@ -88,7 +88,7 @@ export class Claims {
 
   /**
    * When the next waiting delivery becomes due or is no longer parked, in milliseconds since 1970; Infinity if none is
-   * known. Ignores deliveries that could start at the last {@link claim}: they wait only for a request to end.
+   * known. Ignores deliveries that were due at the last {@link claim}: they only wait until a request ends.
    */
   get startsAtMs(): number {
     const lookedAtMs = this.#lastLookMs

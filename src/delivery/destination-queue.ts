@@ -26,7 +26,7 @@ export type Start =
       readonly delivery: LeasedDelivery
       readonly gates: readonly EndpointGate[]
     }
-  /** Settle the delivery without a round. */
+  /** Settle the delivery without sending a request. */
   | { readonly kind: 'settled'; readonly settlement: Settlement }
 
 /**
@@ -235,8 +235,8 @@ export class DestinationQueue {
   }
 
   /**
-   * Returns the time one retry window before `nowMs`. Deliveries that were due by that time are undeliverable. Returns
-   * undefined if an endpoint isn't blocked, or wasn't down yet at that time.
+   * Returns the time one retry window before `nowMs`, if all endpoints have been down since then; undefined otherwise.
+   * Deliveries that were due by that time are undeliverable.
    */
   undeliverableSinceMs(nowMs: number): number | undefined {
     if (this.parkedUntilMs(nowMs, 'first') === undefined) return undefined

@@ -83,7 +83,7 @@ export interface ChangePosition {
   readonly range: number
   /** The destination, as the store writes it. */
   readonly destinationId: string
-  /** The delivery's time by which the range is ordered. */
+  /** Each range is ordered by one of a delivery's times. This is the delivery's value of it. */
   readonly atMs: number
 }
 

@@ -27,7 +27,7 @@ export interface Round {
   readonly endedAtMs: number
 }
 
-/** Whether a hold excludes an endpoint now, permanently or until a later time. */
+/** Whether a hold excludes an endpoint at this time. */
 export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: number): boolean {
   const hold = holds.find((candidate) => candidate.url === url)
   return hold !== undefined && (hold.untilMs === null || hold.untilMs > nowMs)

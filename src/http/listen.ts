@@ -52,7 +52,7 @@ export interface ListenOptions extends Partial<ConnectionLimits> {
   readonly log?: Pick<Log, 'warn'>
 }
 
-/** A server that accepts connections. */
+/** A server that is listening, with the address that it is bound to. */
 export interface Listening {
   readonly server: Server
   /** The bound port, even if the given port was 0. */

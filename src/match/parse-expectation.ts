@@ -53,7 +53,7 @@ function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
       scanner.fail(
         range,
         'this is not a count',
-        'Write x3 for exactly three, x3.. for at least three, x1..5, or never. To search for the word, put it in quotes.',
+        'Write x3 for exactly three, x3.. for at least three, x1..5 for one to five, or never. To search for this word itself, put it in quotes.',
       )
   }
 }

@@ -1,6 +1,6 @@
 /** A range of a text, in UTF-16 code units. The length 0 marks a place where something is missing. */
 export interface TextRange {
-  /** The text's length if something is missing at the end. */
+  /** Where the range begins. It is the text's length if something is missing at the end. */
   readonly offset: number
   readonly length: number
 }

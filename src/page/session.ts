@@ -191,7 +191,7 @@ class Session {
     if (this.detail.value.kind !== 'shown') this.detail.value = { kind: 'loading' }
     const { value: capture } = this.capture
     const detail = await this.#read(seq)
-    // Another request may be selected by now, or one of a capture with the same number.
+    // By now, another request may be selected, or a request with the same number in another capture.
     const isSelected = this.selected.value === seq && this.capture.value === capture
     if (isSelected) this.detail.value = detail
   }

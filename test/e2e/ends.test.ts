@@ -225,7 +225,7 @@ test.runIf(process.platform === 'linux')('a command says that its folder was del
   const script = 'rmdir "$0" && exec "$@"'
   const { code, stderr } = await startIn(folder, ['run', '--', 'true'], { script }).ended
   expect(stderr).toBe(
-    'evroute: Cannot read the current folder: it does not exist any more. Change to a different one.\n',
+    'evroute: Cannot read the current folder: it does not exist any more. Change to a different folder.\n',
   )
   expect(code).toBe(7)
 })

@@ -80,7 +80,7 @@ function rateFlag(text: string): number {
 function shiftFlag(text: string): TimeShiftBy {
   const shiftBy = parseTimeShift(text)
   if (shiftBy !== undefined) return shiftBy
-  throw new InvalidArgumentError('It must be now, or a duration such as 2h or -7d.')
+  throw new InvalidArgumentError('It must be "now", or a duration such as 2h or -7d.')
 }
 
 /** Decides the target. Refuses options that don't apply to the content of the files. */

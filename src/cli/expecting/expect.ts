@@ -155,7 +155,7 @@ function eventOf(record: JsonValue | undefined): NumberedSubject | undefined {
   return isJsonObject(record) ? readEventRecord(record) : undefined
 }
 
-/** Checks expectations against a capture's events with a `seq` above `after`. The first one starts the clock. */
+/** Checks expectations against a capture's events with a `seq` above `after`. The first of them starts the clock. */
 async function captureResults(
   { path, after }: { readonly path: string; readonly after: number },
   expectations: readonly Expectation[],

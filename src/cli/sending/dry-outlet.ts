@@ -37,7 +37,7 @@ export interface Plan {
   readonly type: string
   /** Whether the destination gets the event, and why; undefined if only a service can decide. */
   readonly decision: (Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }) | undefined
-  /** Whether to show the id of the destination, because it comes from a configuration. */
+  /** Whether the destination comes from a configuration, so that its id is worth showing. */
   readonly isNamed?: boolean
   /** The URLs of the destination, without user names and queries. */
   readonly urls: readonly string[]

@@ -58,7 +58,7 @@ export interface ConfiguredTarget {
 
 /** The options that describe the endpoints of webhooks. */
 export const webhookOptions = inGroup('Where to:', {
-  to: option('--to <url>', 'endpoint, up to 5 [EVROUTE_URL or port 4100]', repeatable),
+  to: option('--to <url>', 'endpoint, up to 5 times [EVROUTE_URL or port 4100]', repeatable),
   headers: option('-H, --header <name: value>', 'static header, repeatable', headerFlag),
   secret: option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]'),
 })
@@ -110,7 +110,7 @@ export const sendingOptions = {
 
 type SendingValues = ValuesOf<typeof sendingOptions>
 
-/** The options with a target for calls. `replay` replaces the target if its files contain captured requests. */
+/** The checked options, with a target for calls. `replay` uses another target for files with captured requests. */
 export type GivenSendingOptions = Awaited<ReturnType<typeof readSendingOptions>>
 
 /** The options that `send` and `replay` share, checked and with secrets read. */

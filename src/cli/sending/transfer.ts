@@ -230,7 +230,7 @@ function rejectionOf(row: JsonObject): RejectedRow | undefined {
   return check.kind === 'invalid' ? { ...check, kind: 'rejected' } : undefined
 }
 
-/** Yields groups of rows. Holds a virtual clock while a group is read. Passes an error to `unreadable`, then ends. */
+/** Yields groups of rows. A virtual clock stands still during a read. Passes an error to `unreadable`, then ends. */
 async function* readGroups(
   { rows, runtime, io, counts }: Sending,
   unreadable: (error: unknown) => void,

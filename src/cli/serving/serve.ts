@@ -213,7 +213,7 @@ function forProgram(
 /** Interval between checks for a changed file, in milliseconds. */
 export const fileLookMs = 1_000
 
-/** Calls `changed` after each change of a file once the promise resolves. Returns a function that ends the calls. */
+/** Begins to watch a file, and calls `changed` after each change. Resolves with a function that ends the watch. */
 export async function watchFile(
   path: string,
   changed: () => void,

@@ -191,7 +191,7 @@ export async function finishWork(
   const ledger = await offline.service.ledger()
   const { accepted, ...others } = ledger
   const counted = { read: accepted, accepted, rejected: 0, ...others }
-  // Records always have `read` and `rejected`. Here `read` counts the calls that this command made.
+  // A summary record always has `read` and `rejected`. This command reads no calls from a file: it makes them.
   report.summary(json ? counted : ledger, elapsedMs())
   for (const { equation } of imbalances(counted)) {
     report.note(`The counts do not balance: ${equation}. This is a bug in evroute`)

@@ -164,7 +164,7 @@ interface WhyAsked {
   readonly hint: string
 }
 
-/** The reason to ask a service when the store is in memory. */
+/** Explains why a command asks a service: the store is in memory. */
 export const inMemory: WhyAsked = {
   because:
     'The store is in memory, so everything that a command does is lost when the command ends',

@@ -79,7 +79,7 @@ function readPlan(plan: unknown): string | readonly string[] {
   if (isText(plan) || (Array.isArray(plan) && plan.every(isText))) return plan
   throw new SettingError(
     'plan',
-    'Cannot use "plan": it must be a string such as 503x3,200, or a list of such strings',
+    'Cannot use "plan": it must be a string such as "503x3,200", or a list of strings',
   )
 }
 

@@ -110,7 +110,7 @@ export class DeliveryQueue {
     return this.#leases.own()
   }
 
-  /** Leases the deliveries in each share that became due earliest. */
+  /** Leases deliveries: for each share, those that became due earliest. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     if (shares.length === 0) return []
     const lease = this.#leases.begin(nowMs)

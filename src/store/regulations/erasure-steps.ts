@@ -240,7 +240,7 @@ export function* withTraces(): Script<readonly number[]> {
   return rows.map(({ number }) => number)
 }
 
-/** Records that the files are clean for these regulations. */
+/** Records that the store's files no longer contain what these regulations erase. */
 export function noteCleaned(numbers: readonly number[], { given }: Dialect): Script<void> {
   const rows = numbers.map((number) => ({ number }))
   return run(sql`

@@ -2,7 +2,7 @@ import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import type { Statements } from './statements.ts'
 
-/** The objects with which any process works on rows. */
+/** What any process needs to read and change the log. */
 export interface LogParts {
   readonly statements: Statements
   readonly counts: Counts
@@ -10,7 +10,7 @@ export interface LogParts {
   readonly leases?: Leases
 }
 
-/** The objects with which the delivering process works on rows. */
+/** What the process that delivers from the store needs, in addition. */
 export interface StoreParts extends LogParts {
   readonly leases: Leases
   /** Whether ended deliveries and requests are kept. */

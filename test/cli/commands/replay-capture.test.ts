@@ -251,7 +251,7 @@ describe('replay --resign', () => {
 describe('replay refuses with 2', () => {
   test.each([
     [['--shift-time', 'now'], {}, 'the signatures would no longer match'],
-    [['--shift-time', 'soon', '--resign'], {}, 'It must be now, or a duration'],
+    [['--shift-time', 'soon', '--resign'], {}, 'It must be "now", or a duration'],
     [['--resign'], {}, 'Cannot sign again without a secret'],
     [['--secret', 'x'], {}, 'captured webhooks keep the signatures'],
     [['--body-style', 'pretty'], {}, 'its bodies are sent byte for byte'],
