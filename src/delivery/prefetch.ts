@@ -53,7 +53,7 @@ export class Prefetch {
     return Math.max(Math.floor(this.#max / Math.max(destinations, 1)), 1)
   }
 
-  /** Counts deliveries that arrive or, if `count` is negative, that start or are returned. */
+  /** Counts deliveries that become ready. A negative `count` is for those that start, or return to the store. */
   add(count: number): void {
     this.#taken += count
   }

@@ -2,7 +2,7 @@ import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
 import type { PaceOptions } from './pace.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** What limits a queue's requests: this process's share of each endpoint, and policies that fit the retry window. */
+/** What limits a queue's requests: this process's share of each endpoint, and its breaker, pace and retry window. */
 export interface QueuePolicies {
   /** Maximum number of requests in flight per endpoint; 0 to send none for now. */
   readonly concurrency: number

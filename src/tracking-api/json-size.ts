@@ -15,7 +15,7 @@ export function isSurelyWithin(value: unknown, bytesMax: number): boolean {
   return remainingBytes(value, bytesMax) >= 0
 }
 
-/** Returns the bytes left after the longest JSON that a value may have; negative if it may not fit. */
+/** Subtracts an upper bound of the value's size as JSON from `bytes`. A negative result means that it may not fit. */
 function remainingBytes(value: unknown, bytes: number): number {
   if (typeof value === 'string') return bytes - delimiterBytes - codeUnitBytesMax * value.length
   if (typeof value !== 'object' || value === null) return bytes - scalarBytesMax

@@ -32,7 +32,7 @@ export interface WebhookTarget {
   readonly bodyStyle: BodyStyle | undefined
 }
 
-/** The endpoints of captured requests, which are sent again as they were received. */
+/** Where captured requests are sent again, as they were received. */
 export interface CapturedTarget {
   readonly kind: 'captured'
   readonly destination: Destination

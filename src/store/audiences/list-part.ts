@@ -24,7 +24,7 @@ export interface TakenPart {
   readonly outcomes: readonly TakeOutcome[]
   readonly changes: readonly MembershipChange[]
   readonly written: readonly WrittenMember[]
-  /** The numbers of the members that the part names. */
+  /** The members in this part of the list, by their numbers in the database. */
   readonly listed: ReadonlySet<number>
   readonly entered: number
 }
