@@ -24,7 +24,7 @@ export type Access = 'ask' | 'wait' | 'blocked'
 export interface BegunRequest {
   /** The breaker's ticket; undefined if it had no free slot. */
   readonly ticket: BreakerTicket | undefined
-  /** The pace's count of cuts when the request started. */
+  /** How often the pace had been cut when the request started. */
   readonly cuts: number
 }
 

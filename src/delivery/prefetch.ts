@@ -10,7 +10,7 @@ const usablePart = 2 / 3
 export interface LeaseStart {
   /** The `nowMs` in the request to the store, in milliseconds since 1970. */
   readonly atMs: number
-  /** Returns the time since then, even if the process was suspended or its clock set back. */
+  /** Returns the time since the request, even if the process was suspended or its clock set back. */
   readonly elapsedMs: () => number
 }
 

@@ -14,5 +14,5 @@ export const Pool = UndiciPool as typeof undici.Pool
 export type Pool = undici.Pool
 /** Makes a function that opens sockets for undici. */
 export const buildConnector = connect as typeof undici.buildConnector
-/** undici's error classes. Connections also throw them for failures of their own. */
+/** undici's error classes. Our own connections throw them too. */
 export const errors = undiciErrors as typeof undici.errors

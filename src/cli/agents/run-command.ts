@@ -16,7 +16,7 @@ export class BoundedRecords {
   #charactersLeft = resultCharactersMax
   #omitted = 0
 
-  /** Adds a record and cuts its long fields. A full result takes only summaries. */
+  /** Adds a record and cuts its long fields. Once the result is too long, adds only summaries. */
   add(record: AgentRecord): void {
     const cut = Object.fromEntries(
       Object.entries(record).map(([name, value]) => [name, cutField(value)]),

@@ -50,7 +50,7 @@ export class ClaimFloors {
     if (floor !== undefined) floor.fromMs = Math.min(dueAtMs, floor.addedMs)
   }
 
-  /** Records when a delivery is due, so that claims begin no later. */
+  /** Records when a delivery is due, so that the next claim searches from this time or an earlier one. */
   add({ dueAtMs, ...lane }: DueTime): void {
     const floor = this.#floors.get(keyOf(lane))
     if (floor === undefined) return

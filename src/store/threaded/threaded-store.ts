@@ -138,7 +138,7 @@ class ReadingThread {
     this.#start = start
   }
 
-  /** @throws the errors of the log; EvrouteError `store_closed` after `close()` */
+  /** @throws what opening the log in the thread throws; EvrouteError `store_closed` after `close()` */
   async calls(): Promise<StoreCalls> {
     const before = this.#calls
     const hasEnded = (await before)?.hasEnded === true
