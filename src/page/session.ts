@@ -125,7 +125,7 @@ class Session {
     if (read === undefined || number !== this.#captureReads) return
     this.#endFollowing()
     this.close()
-    // End a pause, because it would hide captured requests by their numbers.
+    // End a pause, because it would hide every captured request whose number is above that of the pause.
     if (this.isPaused.value) this.togglePause()
     this.list.clear()
     this.capture.value = { ...read, file }

@@ -14,7 +14,7 @@ export class AddingBytes {
     return this.#bytes >= bytesMax
   }
 
-  /** Adds events, and counts their bytes until the store has answered, without keeping the events in memory. */
+  /** Adds events. Their bytes count until the store has answered. Does not keep the events in memory until then. */
   async add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,

@@ -42,7 +42,10 @@ export function tally(
   }
 }
 
-/** Refuses a request whose calls were all rejected. A single call keeps `event_too_large`, which clients handle. */
+/**
+ * Refuses a request whose calls were all rejected. The code is `nothing_valid`, except for a single call that is too
+ * large: clients handle `event_too_large`.
+ */
 export function nothingAccepted(
   { accepted, rejected: [first, ...others] }: Tally,
   isAlone: boolean,

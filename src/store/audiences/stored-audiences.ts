@@ -98,7 +98,7 @@ export class StoredAudiences extends AudienceRows implements AudienceStore {
     step: (sync: Sync) => Promise<Result>,
   ): Promise<Result | Superseded> {
     const sync = this.#syncs.get(request.key)
-    // This read runs no query. It rejects if the store is closed.
+    // Use a read without a query, because it rejects if the store is closed.
     if (sync?.number !== request.sync) return this.#database.read(() => scriptOf(() => superseded))
     const result = await sync.inTurn(() => step(sync))
     if (result.kind === 'superseded') this.#forget(sync)

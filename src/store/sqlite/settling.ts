@@ -16,7 +16,7 @@ interface EndedRow {
   readonly try_at: number | null
 }
 
-/** The condition that the delivery `d` was erased. Of late answers to it, no excerpt is stored. */
+/** The condition that the delivery `d` was erased. If an answer arrives after that, its excerpt is not stored. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
