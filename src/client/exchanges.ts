@@ -12,8 +12,8 @@ interface ExchangeEnd {
 /**
  * Hands batches to a transport, and gives up all exchanges on `abort()`.
  *
- * Creating a signal takes about 10 µs on Node 20, so one signal serves many exchanges, one after the other. Objects
- * that a transport derives from a signal pile up, so each signal is dropped after 100 exchanges.
+ * Creating a signal takes about 10 µs on Node 20, so one signal serves many exchanges, one after the other. But each
+ * exchange may leave objects behind that depend on its signal, so a signal is dropped after 100 exchanges.
  */
 export class Exchanges {
   readonly #transport: Transport

@@ -14,7 +14,7 @@ export interface EndpointFault {
   readonly failures: number
   /** When the first one failed, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** When the last one failed, in milliseconds since 1970. */
+  /** When the latest failure was, in milliseconds since 1970. */
   readonly lastMs: number
 }
 

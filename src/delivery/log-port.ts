@@ -81,7 +81,7 @@ export interface ChangeRequest {
 export interface ChangePosition {
   /** The number of the range that was searched. Each engine searches the same ranges in the same order. */
   readonly range: number
-  /** The destination, as the store writes it. */
+  /** The id of the destination, escaped as in the store. */
   readonly destinationId: string
   /** Each range is ordered by one of a delivery's times. This is the delivery's value of it. */
   readonly atMs: number
@@ -137,12 +137,12 @@ export interface StoreAudit {
 export interface DeliveryLog {
   /** Lists the deliveries that match the filter, highest id first. */
   list(request: ListRequest): Promise<readonly LoggedDelivery[]>
-  /** Reads one delivery with its text and its requests; undefined if there is none. */
+  /** Reads one delivery with its body and its requests; undefined if there is none. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
    * Moves matching deliveries that failed, expired or wait for a retry to the lane `manual`. They are due at once, with
-   * a new retry window and without holds. Skips deliveries that ended or were first tried after `nowMs`. So repeating a
-   * call with the same `nowMs` never retries a delivery that has failed again.
+   * a new retry window and without holds. Skips deliveries that ended after `nowMs`, or were first tried after it. So
+   * repeating a call with the same `nowMs` never retries a delivery that has failed again.
    *
    * Pass `next` to the next call, so that it does not read the skipped deliveries again.
    */

@@ -19,7 +19,7 @@ const doubledPauseMsMax = 30_000
 const pauseJitter = 0.2
 /** A 429 cuts the rate to this share of what the endpoint admitted. */
 const keptShareMax = 0.9
-/** The cut leaves at least this share of the rate, because other senders may have kept the endpoint busy. */
+/** A 429 leaves at least this share of the rate, because other senders may have caused it. */
 const keptShareMin = 0.5
 /** After a 429, the rate doubles in this time if requests are sent at the full rate. */
 const doublingMs = 12_000

@@ -33,7 +33,7 @@ export interface BreakerNews {
 
 /** The other processes, as the dispatcher sees them. */
 export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
-  /** Returns this process's membership at a destination; undefined while unknown. */
+  /** Returns how this process shares a destination with others; undefined while unknown. */
   membershipOf(destinationId: string): ProcessMembership | undefined
 }
 

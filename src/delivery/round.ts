@@ -23,7 +23,7 @@ export interface Round {
   /** The results so far, one per endpoint that got a request. */
   readonly results: readonly EndpointResult[]
   readonly startedAtMs: number
-  /** When the round ended or was decided, in milliseconds since 1970. */
+  /** When the outcome became certain, in milliseconds since 1970. */
   readonly endedAtMs: number
 }
 
@@ -37,8 +37,8 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
  * Decides how a round settles its delivery.
  *
  * An endpoint may get a request again at the scheduled time or after its `Retry-After`, whichever is later. The next
- * round is due at the earliest of these times. Endpoints with later times get a hold until then, so that they don't
- * delay the others. The delivery expires only if every endpoint's time is after the window.
+ * round is due at the earliest of these times. An endpoint with a later time gets a hold until its own time, so that it
+ * doesn't delay the others. The delivery expires only if every endpoint's time is after the window.
  *
  * A 429 does not use up a step of the schedule. The delivery is due again after the `Retry-After`, or at once if the
  * answer has no `Retry-After`. From then on, it waits for the endpoint's pace, behind deliveries that wait already. A

@@ -22,7 +22,7 @@ export class WaitingTimes {
   readonly #waitedFor = new Set<string>()
   readonly #deferred = new Set<string>()
 
-  /** Sets the destinations to watch. The store must be asked about new ones. */
+  /** Sets the destinations to watch, and notes that the store has to be asked about new ones. */
   watch(destinationIds: readonly string[]): void {
     const before = this.#lanes
     this.#lanes = new Map(destinationIds.map((id) => [id, before.get(id) ?? nothingKnown()]))
@@ -122,7 +122,7 @@ export class WaitingTimes {
     return this.#toAsk
   }
 
-  /** Begins a query about destinations: {@link learn} will keep due times that are added from now on. */
+  /** Begins a query about destinations. Due times that are added before its answer comes are kept by {@link learn}. */
   ask(destinationIds: readonly string[]): void {
     for (const id of destinationIds) {
       this.#toAsk.delete(id)

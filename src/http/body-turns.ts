@@ -10,12 +10,12 @@ const smallBytesMax = 16 * 1024
 /** Maximum number of small bodies that are handled in the same turn as a large one. */
 const smallAtOnce = 16
 
-/** Large bodies are this many turns apart. Node accepts a connection per turn, so clients can connect in between. */
+/** Turns of the event loop from one large body to the next. Node accepts a connection in each turn in between. */
 const turnsApart = 4
 
 /**
  * Spreads the handling of bodies over turns of the event loop, because hundreds at once would delay all other answers.
- * Once a turn has spent its time on bodies, every fourth turn handles one large body and some small ones.
+ * Once a turn has spent its time on bodies, the next ones are handled four turns later: one large and some small ones.
  */
 export class BodyTurns {
   readonly #turnMs: number

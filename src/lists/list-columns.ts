@@ -34,7 +34,7 @@ export class ListColumns {
     for (const name of this.#missing) if (Object.hasOwn(row, name)) this.#missing.delete(name)
   }
 
-  /** Call it at the end of the list. Throws SettingError if there were rows, but none had one of the columns. */
+  /** Call it at the end of the list. Throws SettingError if there were rows, but a column was in none of them. */
   readEnd(): void {
     const [missing] = this.#missing
     if (missing === undefined || this.#firstRow === undefined) return

@@ -54,7 +54,7 @@ interface TermReading {
   readonly readSuffix?: (scanner: Scanner) => void
 }
 
-/** Reads a match as {@link parseMatch} does. The caller may check each term, and read a count and a time. */
+/** Reads a match as {@link parseMatch} does. `check` can refuse a term; `readSuffix` reads what follows the terms. */
 export function readMatch(
   text: string,
   { check, readSuffix = refuseSuffix }: TermReading = {},

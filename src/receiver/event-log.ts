@@ -68,7 +68,7 @@ export class EventLog {
     return this.#counts
   }
 
-  /** Makes an event with `describe`, numbers and keeps it, and awaits the listeners. Handles one event at a time. */
+  /** Makes an event with `describe`, gives it a number, keeps it, and awaits the listeners. One event at a time. */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))
     this.#turn = added.catch(() => undefined)

@@ -350,7 +350,7 @@ export class Service implements AsyncDisposable {
 
   async #takeAndKeep(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = await this.#pipeline.intake.accept(batch)
-    // Look the source up again: the configuration may have changed, and erasures reach only configured archives.
+    // Look the source up again: it may have lost its archive meanwhile. No erasure would reach events added there now.
     await this.#archives.keep(this.#sourceOf(batch), results)
     return results
   }

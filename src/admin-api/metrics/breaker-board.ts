@@ -18,7 +18,7 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 
 /** Remembers the breaker state of each configured endpoint. The breaker of a new endpoint is closed. */
 export class BreakerBoard {
-  /** By destination, then by URL. Entries keep their names, because `hiddenEndpoint` computes a hash. */
+  /** By destination, then by URL. Entries keep their names, because computing them is slow: `hiddenEndpoint` hashes. */
   #endpoints: ReadonlyMap<string, ReadonlyMap<string, BoardEntry>> = new Map()
 
   /** Adds new endpoints, and forgets removed ones. Returns the names of the removed ones. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 
-/** Returns the URL of a receiver's page. A page that is not on loopback needs a token; null without one. */
+/** Returns the URL of a receiver's page. If it is not on loopback, the URL needs a token: null if there is none. */
 export function inspectorUrl(url: string, token: string | null = null): string | null {
   const page = new URL('/_evroute/', url)
   // A receiver on all addresses also listens on loopback.

@@ -46,8 +46,8 @@ const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**
- * Makes a call from the sample of its type. Flags set its fields, and `key=value` pairs its properties or traits. If a
- * flag or a pair describes the call, only `keptFields` of the sample remain.
+ * Makes a call from the sample of its type. Flags set its fields, and `key=value` pairs its properties or traits. With
+ * any flag or pair that describes the call, only `keptFields` of the sample remain.
  */
 export function composeCall(
   type: EventType,

@@ -311,7 +311,7 @@ function nextNotes(
   if (outlet.storeName === undefined) return []
   if (isStopped || ledger.pending > 0) return again
   if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return []
-  // If the two differ, the URL contains a password, so don't print it.
+  // A URL that differs from the store's name contains a password, so don't print it.
   const store = options.store === outlet.storeName ? outlet.storeName : '...'
   const states = '--state failed --state expired'
   return [`Next: ${programName(io)} deliveries --store ${store} ${states}`]

@@ -191,7 +191,7 @@ export async function finishWork(
   const ledger = await offline.service.ledger()
   const { accepted, ...others } = ledger
   const counted = { read: accepted, accepted, rejected: 0, ...others }
-  // A summary record always has `read` and `rejected`. This command reads no calls from a file: it makes them.
+  // A summary record always has `read` and `rejected`, even here, where the calls are made and not read.
   report.summary(json ? counted : ledger, elapsedMs())
   for (const { equation } of imbalances(counted)) {
     report.note(`The counts do not balance: ${equation}. This is a bug in evroute`)

@@ -91,7 +91,7 @@ export function viewLine({ before, after }: EditedLine, columnsMax: number): Bot
   return { text: head + tail, cursorBack: columnsOf(tail) }
 }
 
-/** Returns the end of a text that fits in the columns, after `…` if it was cut. */
+/** Returns the text if it fits in the columns, otherwise `…` and as much of its end as fits. */
 function cutFromStart(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
   const characters = Array.from(text)

@@ -12,7 +12,7 @@ export interface KnownLine {
 /** A new member, or one with a new value. */
 interface WrittenMember {
   readonly member: Member
-  /** Its index in the part. */
+  /** The index of the member in the part. */
   readonly index: number
   readonly number: number
   readonly value: string

@@ -45,7 +45,7 @@ const openParameters = [
   ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslrootcert'],
 ]
 
-/** Puts `mask` in place of the password in a store's URL, and of each parameter that is not known to be harmless. */
+/** Puts `mask` for the password in a store's URL, and for the value of each parameter not known to be harmless. */
 export function maskedStoreUrl(url: string, mask: string): string {
   if (!isPostgresUrl(url)) return url
   const [, scheme = '', userInfo, target = '', query] =

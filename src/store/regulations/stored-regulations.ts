@@ -131,7 +131,7 @@ function* noteArchive(
       AND archive_id IN (SELECT given.id FROM ${dialect.given(ids, { id: 'text' })})`)
 }
 
-/** Adds the counts of erased archives to a regulation. */
+/** Adds what was erased from archives to the counts of a regulation. */
 export function* addErased(
   number: number,
   { events, files, problems }: ArchiveErasure,

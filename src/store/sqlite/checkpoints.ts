@@ -29,7 +29,7 @@ export class Checkpoints implements TransactionHooks {
     try {
       const { log, checkpointed } = this.#look.get() as { log: number; checkpointed: number }
       if (log < this.#lastLog) this.#lastLog = 0
-      // Each wait delays callers. After a wait in vain, wait again only once a fifth of the log is new.
+      // Waiting for readers delays callers. If it was in vain, wait again only after a fifth of the log is new.
       const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
       if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return
       this.#lastLog = log

@@ -17,7 +17,7 @@ import { storeError } from './store-error.ts'
 /** How a process uses a store's file. */
 interface FileUse {
   readonly access: Access
-  /** The use that no other process may make of the file meanwhile; by default, the file isn't locked. */
+  /** What this process will do with the file, while no other may do it; by default, the file isn't locked. */
   readonly lockTo?: 'deliver from' | 'move'
   /** Opens the connection; {@link openDatabase} by default. */
   readonly open?: typeof openDatabase
