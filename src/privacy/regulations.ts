@@ -55,7 +55,7 @@ const unfinishedAtOnce = 20
 /**
  * Carries out regulations one after the other, in small steps with turns of the event loop in between. If a regulation
  * must wait for leased deliveries or notifications, the next regulation begins. The waiting one is tried again every
- * second. Once only traces in the store's files are left, the files are rewritten, once for all regulations that wait for it.
+ * second. Traces in the store's files are removed last. One rewrite of the files does this for all waiting regulations.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions

@@ -65,6 +65,7 @@ interface Shown {
 
 /** Shorter than the 5 s timeout of vitest and jest, which would hide the expectation's error. */
 const timeoutMsDefault = 4_000
+/** Maximum number of listed expectations. The oldest are dropped. */
 const shownMax = 100
 /** The longest delay that `setTimeout` supports. */
 const timeoutMsMax = 2 ** 31 - 1

@@ -69,6 +69,7 @@ export type ForwardingSettings = ReturnType<typeof checkForwarding>
 
 const noAnswer = { status: null, headers: {}, answer: '' } as const
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
+/** Maximum requests in flight if there is no time limit. */
 const endlessMax = 100
 
 /** Forwards requests to an application, byte for byte, each over a new connection. */

@@ -1,5 +1,5 @@
-import type { DeliveryFields } from '../../admin-api/index.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { DeliveryFields } from '../../admin-api/index.ts'
 import type {
   ChangePosition,
   ChangeRequest,

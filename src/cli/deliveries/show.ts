@@ -59,7 +59,7 @@ export async function listDeliveries(
     else if (deliveries.length > 0) stdout.write(table.page(deliveries))
     await stdout.ready()
   }
-  if (isMore) io.stderr.write(`... and more; see --limit\n`)
+  if (isMore) io.stderr.write('... and more; see --limit\n')
   else if (shown === 0 && !io.stop.aborted && !json) io.stderr.write('No delivery matches.\n')
   if (json) return exitCodes.ok
   const shownDestinations = (destinations ?? []).filter(({ id }) => shownAt.has(id))

@@ -183,6 +183,7 @@ async function captureResults(
   return { results: awaited.results(), badRows }
 }
 
+/** Further bad rows are only counted. */
 const badRowLinesMax = 10
 
 /** Maximum length of a shown problem. The message of a parser may contain the row. */

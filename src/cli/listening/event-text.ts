@@ -217,14 +217,15 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   return lines
 }
 
-const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
+const refusalStatuses: readonly (number | null | undefined)[] = [400, 401, 403]
 
 /** Suggests how to find out why an application refused a valid signature. Empty for any other request. */
 export function checkAdvice(
   { forward, signature }: Pick<ReceivedEvent, 'forward' | 'signature'>,
   program: string,
 ): readonly string[] {
-  if (signature !== 'valid' || forward === null || !refusals.includes(forward.status)) return []
+  if (signature !== 'valid' || forward === null || !refusalStatuses.includes(forward.status))
+    return []
   const command = `${program} check ${endpointName(forward.url)} --secret ...`
   return [`the signature is valid: run \`${command}\` to find out why it was refused`]
 }

@@ -21,7 +21,7 @@ export const runsMax = 4
 const waitingCharactersMax = 32 * 1024 * 1024
 /** Grace period for programs when the command ends without a signal. */
 const finishMs = 5_000
-const killMs = 500
+const killGraceMs = 500
 /** How long to read output after a program has ended. A process that it left behind could hold the pipe open. */
 const outputGraceMs = 500
 
@@ -71,7 +71,7 @@ export class EventProgram {
     this.#skipped += this.#waiting.length
     this.#waiting.length = 0
     this.#signal('SIGTERM')
-    await this.#untilIdle(AbortSignal.timeout(killMs))
+    await this.#untilIdle(AbortSignal.timeout(killGraceMs))
     this.#kill()
     await this.#untilIdle()
     process.off('exit', this.#kill)

@@ -35,7 +35,7 @@ export async function listRegulations(
   if (json) await writeData(io, shown.map(recordLine).join(''))
   else if (shown.length === 0) io.stderr.write('There are no regulations yet\n')
   else await writeData(io, textTable(shown, tableColumns(nowMs), run))
-  if (found.length > limit) io.stderr.write(`... and more; see --limit\n`)
+  if (found.length > limit) io.stderr.write('... and more; see --limit\n')
   return exitCodes.ok
 }
 

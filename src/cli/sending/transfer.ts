@@ -149,8 +149,8 @@ interface TransferError {
 }
 
 /**
- * Sends all rows. Returns the errors that it reported, and whether the outlet was offered all rows. Throws an error that
- * occurs before the first row.
+ * Sends all rows. Returns the errors that it reported, and whether the outlet was offered all rows. Throws an error
+ * that occurs before the first row.
  */
 async function sendAll(sending: Sending) {
   const { io, report, counts, outlet, rows } = sending

@@ -3,6 +3,7 @@ import type { SeenTrait, SummaryMemory } from './memory.ts'
 import { change, id, pair, part, type Phrase } from './part.ts'
 import { objectOf, textOf, valueText } from './value-text.ts'
 
+/** Further traits are only counted. */
 const shownTraitsMax = 4
 /** Maximum characters of an id or trait to compare. A summary shows fewer. */
 const comparedCharactersMax = 128

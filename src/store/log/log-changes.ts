@@ -41,7 +41,7 @@ export interface LogEngine {
   readonly releasedColumns: Sql
 }
 
-/** A range of deliveries in an index, which orders them by a time. The index of `expires_at` covers all destinations. */
+/** A range of deliveries in an index, ordered by a time. The index of `expires_at` covers all destinations. */
 interface Range {
   readonly condition: Sql
   readonly by: 'settled_at' | 'due_at' | 'expires_at'
@@ -203,7 +203,7 @@ function findIn(
     ${deliveries} ${some}`)
 }
 
-/** Includes the time of the last delivery, because others may have the same. Those that were changed are not found again. */
+/** Includes the time of the last delivery, because others may have the same. Changed ones are not found again. */
 function isNotBefore({ destinationId, atMs }: ChangePosition, by: Range['by']): Sql {
   const id = sql`${destinationId}`
   return sql`AND destination.destination_id >= ${id} AND delivery.${raw(by)} >= CASE

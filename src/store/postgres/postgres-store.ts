@@ -27,8 +27,8 @@ import { Sockets } from './sockets.ts'
  * clock disagrees cannot add, claim, retry or purge.
  *
  * When a process dies or stalls, other processes can claim its deliveries after `leaseMs`, in the same lane and
- * without counting an attempt. If the stalled process settles such a delivery after all, only `delivered` can still
- * take effect. A process never claims a delivery that it is still working on.
+ * without counting an attempt. If the stalled process continues and settles them, only `delivered` can take
+ * effect. A process never claims a delivery that it is still working on.
  *
  * If the connection is lost while `add` commits, the events may be stored or not, and `add` rejects as temporarily
  * unusable. Adding stored events again answers `duplicate`, and delivers nothing twice. If the answer to an `add` or

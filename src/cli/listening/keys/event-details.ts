@@ -62,7 +62,13 @@ function answerText({ status, durationMs, bytes, signature, injected }: Received
   return `${parts.join(' ')}, ${formatCount(bytes)} bytes, signature ${signature}`
 }
 
-const ownHeaders = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'expect'])
+const headersSetByCurl = new Set([
+  'host',
+  'content-length',
+  'connection',
+  'transfer-encoding',
+  'expect',
+])
 
 /** Returns a POSIX shell command that sends the bytes and headers of a request again. */
 export function curlCommand(
@@ -75,7 +81,7 @@ export function curlCommand(
   const target = new URL(url).origin + (path.startsWith('/') ? path : '/')
   const words = ['curl', '-g', '-i', '-X', method, bytesWord(target)]
   for (const [name, value] of Object.entries(headers)) {
-    if (ownHeaders.has(name)) continue
+    if (headersSetByCurl.has(name)) continue
     // With a semicolon, curl sends an empty header; with a colon, it would remove the header.
     words.push('-H', bytesWord(value === '' ? `${name};` : `${name}: ${value}`))
   }
