@@ -6,7 +6,7 @@ import type {
   RequestRecord,
 } from '../model/index.ts'
 import type { DeliveryKey } from './delivery-id.ts'
-import type { DeliveryLog } from './log-port.ts'
+import type { DeliveryLog, EndedCounts } from './log-port.ts'
 
 /** A webhook for one destination. */
 export interface NewDelivery {
@@ -221,8 +221,8 @@ export interface DeliveryStore extends DeliveryLog {
   nextDue(request: DueRequest): Promise<readonly DueTime[]>
   /** Reads the ledger. With a `destinationId`, counts only the deliveries to that destination, but all events. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger>
-  /** Lists all destinations with pending deliveries, in the order of their ids, even if no longer configured. */
-  backlogs(): Promise<readonly Backlog[]>
+  /** Counts the deliveries to every destination that ever had one, even if no longer configured. Sorted by id. */
+  destinationCounts(): Promise<readonly DestinationCounts[]>
 }
 
 /** The pending deliveries to a destination. */
@@ -230,4 +230,9 @@ export interface Backlog {
   readonly destinationId: string
   /** Includes leased deliveries. */
   readonly pending: number
+}
+
+/** The ledger of one destination's deliveries. */
+export interface DestinationCounts extends Backlog, EndedCounts {
+  readonly deliveries: number
 }

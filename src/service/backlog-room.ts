@@ -7,7 +7,7 @@ import { sleep, type Clock } from '../runtime/index.ts'
 const roomLookMs = 500
 
 interface Backlogs {
-  readonly store: Pick<DeliveryStore, 'backlogs'>
+  readonly store: Pick<DeliveryStore, 'destinationCounts'>
   readonly adding: AddingBytes
   readonly clock: Clock
 }
@@ -29,7 +29,7 @@ async function isHalfFull(
   { store, adding }: Backlogs,
 ): Promise<boolean> {
   if (adding.isFull) return true
-  const backlogs = await store.backlogs()
+  const backlogs = await store.destinationCounts()
   const pending = new Map(backlogs.map((backlog) => [backlog.destinationId, backlog.pending]))
   return destinations.some(
     ({ id, enabled, backlogMax = Infinity }) => enabled && (pending.get(id) ?? 0) >= backlogMax / 2,

@@ -3,7 +3,7 @@ import { messageOf, type Destination } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 
 interface OrphanedBacklogsRequest {
-  readonly store: Pick<DeliveryStore, 'backlogs'>
+  readonly store: Pick<DeliveryStore, 'destinationCounts'>
   readonly destinations: readonly Pick<Destination, 'id'>[]
 }
 
@@ -13,8 +13,10 @@ export async function orphanedBacklogs({
   destinations,
 }: OrphanedBacklogsRequest): Promise<readonly Backlog[]> {
   const configured = new Set(destinations.map(({ id }) => id))
-  const backlogs = await store.backlogs()
-  return backlogs.filter(({ destinationId }) => !configured.has(destinationId))
+  const counts = await store.destinationCounts()
+  return counts.filter(
+    ({ destinationId, pending }) => pending > 0 && !configured.has(destinationId),
+  )
 }
 
 /** Logs each destination that is not configured and has pending deliveries; with `among`, only destinations in it. */

@@ -1,11 +1,11 @@
 import type { DestinationState, EndpointState, SourcesState } from '../admin-api/index.ts'
 import type { DeliveryStore, DestinationFaults } from '../delivery/index.ts'
-import type { Destination } from '../model/index.ts'
+import { emptyLedger, type Destination } from '../model/index.ts'
 import type { Configuration } from './configuration/index.ts'
 import type { ServiceAddress } from './service-options.ts'
 
 interface DestinationKnowledge {
-  readonly store: Pick<DeliveryStore, 'ledger'>
+  readonly store: Pick<DeliveryStore, 'destinationCounts'>
   readonly breakers: {
     endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'>
   }
@@ -13,28 +13,24 @@ interface DestinationKnowledge {
 }
 
 /** Collects the state and the delivery counts of each destination. */
-export function destinationStates(
+export async function destinationStates(
   destinations: readonly Destination[],
   { store, breakers, faults }: DestinationKnowledge,
 ): Promise<readonly DestinationState[]> {
-  return Promise.all(
-    destinations.map(async ({ id, enabled, sourceIds, filter, endpoints }) => {
-      const ledger = await store.ledger({ destinationId: id })
-      const { deliveries, delivered, failed, expired, pending } = ledger
-      return {
-        id,
-        enabled,
-        sourceIds,
-        filter: filter?.text,
-        endpoints: endpoints.map(({ url, rate }) => ({
-          ...breakers.endpoint(id, url),
-          rate,
-          faults: faults.of(id, url),
-        })),
-        ledger: { deliveries, delivered, failed, expired, pending },
-      }
-    }),
-  )
+  const counts = await store.destinationCounts()
+  const ledgers = new Map(counts.map(({ destinationId, ...ledger }) => [destinationId, ledger]))
+  return destinations.map(({ id, enabled, sourceIds, filter, endpoints }) => ({
+    id,
+    enabled,
+    sourceIds,
+    filter: filter?.text,
+    endpoints: endpoints.map(({ url, rate }) => ({
+      ...breakers.endpoint(id, url),
+      rate,
+      faults: faults.of(id, url),
+    })),
+    ledger: ledgers.get(id) ?? emptyLedger,
+  }))
 }
 
 /** Returns the configured sources with their destinations, and the URL that the sources send to. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { queueStates, StoreFiguresWatch, type QueueState } from '../../src/admin-api/index.ts'
+import { emptyLedger } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
@@ -68,9 +69,9 @@ test('queues are measured with two questions to the store, however many destinat
   const ids = Array.from({ length: 100 }, (_, index) => `d${index}`)
   const states = await queueStates(
     {
-      backlogs: () => {
-        queried.push('backlogs')
-        return Promise.resolve([{ destinationId: 'd7', pending: 3 }])
+      destinationCounts: () => {
+        queried.push('counts')
+        return Promise.resolve([{ ...emptyLedger, destinationId: 'd7', pending: 3 }])
       },
       nextDue: ({ destinationIds }) => {
         queried.push(`due times of ${destinationIds.length}`)
@@ -80,7 +81,7 @@ test('queues are measured with two questions to the store, however many destinat
     ids,
     startMs,
   )
-  expect(queried).toEqual(['backlogs', 'due times of 100'])
+  expect(queried).toEqual(['counts', 'due times of 100'])
   expect(states).toHaveLength(100)
   expect(states[7]).toEqual({ destinationId: 'd7', pending: 3, oldestDueAtMs: startMs })
 })

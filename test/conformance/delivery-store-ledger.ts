@@ -13,24 +13,26 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** Tests of `ledger`, `backlogs` and `audit`, and of all methods with large batches. */
+/** Tests of `ledger`, `destinationCounts` and `audit`, and of all methods with large batches. */
 export function ledgerSuite(tested: StoreUnderTest): void {
   describe('ledger', () => ledger(tested))
-  describe('backlogs', () => backlogs(tested))
+  describe('destinationCounts', () => destinationCounts(tested))
   describe('audit', () => audit(tested))
   describe('a large batch', () => largeBatches(tested))
 }
 
-function backlogs(tested: StoreUnderTest): void {
-  test('lists the destinations with pending deliveries, including leased ones', async () => {
-    expect(await tested.store.backlogs()).toEqual([])
+function destinationCounts(tested: StoreUnderTest): void {
+  test('counts the deliveries of each destination, the leased ones as pending', async () => {
+    expect(await tested.store.destinationCounts()).toEqual([])
     await tested.add([...events(3, 'crm'), event('m_4', 'mail', 'wa\0rehouse')])
     const [first] = await tested.claim('mail')
-    await tested.claim('crm')
-    await tested.settle(delivered(first!))
-    expect(await tested.store.backlogs()).toEqual([
-      { destinationId: 'crm', pending: 3 },
-      { destinationId: 'wa\0rehouse', pending: 1 },
+    const [second, third] = await tested.claim('crm')
+    await tested.settle(delivered(first!), ended('failed', second!), ended('expired', third!))
+    const none = { delivered: 0, failed: 0, expired: 0, pending: 0 }
+    expect(await tested.store.destinationCounts()).toEqual([
+      { ...none, destinationId: 'crm', deliveries: 3, failed: 1, expired: 1, pending: 1 },
+      { ...none, destinationId: 'mail', deliveries: 1, delivered: 1 },
+      { ...none, destinationId: 'wa\0rehouse', deliveries: 1, pending: 1 },
     ])
   })
 }

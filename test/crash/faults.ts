@@ -63,7 +63,7 @@ export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore
     checkWritable: () => store.checkWritable(),
     nextDue: (request) => store.nextDue(request),
     ledger: (request) => store.ledger(request),
-    backlogs: () => store.backlogs(),
+    destinationCounts: () => store.destinationCounts(),
     list: (request) => store.list(request),
     story: (request) => store.story(request),
     retry: (request) => store.retry(request),

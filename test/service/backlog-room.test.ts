@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Backlog } from '../../src/delivery/index.ts'
+import type { Backlog, DestinationCounts } from '../../src/delivery/index.ts'
+import { emptyLedger } from '../../src/model/index.ts'
 import { AddingBytes } from '../../src/pipeline/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { waitForRoom } from '../../src/service/backlog-room.ts'
@@ -11,6 +12,9 @@ function destination(id: string, enabled = true) {
   return checkDestination({ id, sourceIds: ['website'], endpoints, backlogMax: 10, enabled })
 }
 
+const countsOf = (backlogs: readonly Backlog[]): Promise<readonly DestinationCounts[]> =>
+  Promise.resolve(backlogs.map((backlog) => ({ ...emptyLedger, ...backlog })))
+
 test('waits until every enabled destination is less than half full, with one question for all of them', async () => {
   const clock = new ManualClock(startMs)
   let backlogs: readonly Backlog[] = [
@@ -19,7 +23,7 @@ test('waits until every enabled destination is less than half full, with one que
     { destinationId: 'unrelated', pending: 1_000 },
   ]
   let queries = 0
-  const store = { backlogs: () => Promise.resolve((queries++, backlogs)) }
+  const store = { destinationCounts: () => countsOf((queries++, backlogs)) }
   const destinations = [destination('mail'), destination('crm'), destination('off', false)]
   const { signal } = new AbortController()
   const room = waitForRoom({ store, adding: new AddingBytes(), clock }, destinations, signal)
@@ -33,7 +37,7 @@ test('waits until every enabled destination is less than half full, with one que
 
 test('ends with false as soon as its signal aborts', async () => {
   const clock = new ManualClock(startMs)
-  const store = { backlogs: () => Promise.resolve([{ destinationId: 'crm', pending: 5 }]) }
+  const store = { destinationCounts: () => countsOf([{ destinationId: 'crm', pending: 5 }]) }
   const ending = new AbortController()
   const backlog = { store, adding: new AddingBytes(), clock }
   const room = waitForRoom(backlog, [destination('crm')], ending.signal)

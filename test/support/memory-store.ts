@@ -47,8 +47,8 @@ export class MemoryStore implements Store {
     return (await this.#store).ledger(...given)
   }
 
-  async backlogs(): ReturnType<Method<'backlogs'>> {
-    return (await this.#store).backlogs()
+  async destinationCounts(): ReturnType<Method<'destinationCounts'>> {
+    return (await this.#store).destinationCounts()
   }
 
   async list(...given: Parameters<Method<'list'>>): ReturnType<Method<'list'>> {

@@ -14,15 +14,15 @@ export interface QueueState {
 
 /** Reads the backlogs of destinations from a store. */
 export async function queueStates(
-  store: Pick<DeliveryStore, 'backlogs' | 'nextDue'>,
+  store: Pick<DeliveryStore, 'destinationCounts' | 'nextDue'>,
   destinationIds: readonly string[],
   nowMs: number,
 ): Promise<readonly QueueState[]> {
-  const [backlogs, dueTimes] = await Promise.all([
-    store.backlogs(),
+  const [counts, dueTimes] = await Promise.all([
+    store.destinationCounts(),
     store.nextDue({ nowMs, destinationIds }),
   ])
-  const pending = new Map(backlogs.map((backlog) => [backlog.destinationId, backlog.pending]))
+  const pending = new Map(counts.map((count) => [count.destinationId, count.pending]))
   const oldest = new Map<string, number>()
   for (const { destinationId, dueAtMs } of dueTimes) {
     oldest.set(destinationId, Math.min(oldest.get(destinationId) ?? Infinity, dueAtMs))

@@ -1,4 +1,4 @@
-import type { Backlog, EndedCounts, LoggedState } from '../../delivery/index.ts'
+import type { DestinationCounts, EndedCounts, LoggedState } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { CountChanges } from '../log/log-changes.ts'
 import { raw, run, sql } from '../sql.ts'
@@ -66,6 +66,8 @@ export function inState(state: LoggedState): string {
   return `count(*) FILTER (WHERE state = '${state}')`
 }
 
+const deliveryLines = ['deliveries', 'delivered', 'failed', 'expired', 'pending'] as const
+
 const ledgerLines = Object.keys(emptyLedger) as readonly LedgerLine[]
 
 /** The columns of a SELECT that sums up the ledger's lines. */
@@ -93,11 +95,14 @@ export async function readLedger(
   return ledgerOf(row ?? {})
 }
 
-/** Reads the committed backlogs of destinations with pending deliveries. */
-export async function readBacklogs(database: Session): Promise<readonly Backlog[]> {
-  const rows = await database.rows<Backlog>(sql`
-    SELECT destination_id AS "destinationId", sum(pending)::bigint AS pending FROM evroute_counts
-    GROUP BY destination_id HAVING sum(pending) > 0 ORDER BY destination_id COLLATE "C"`)
+/** Reads the committed counts of all destinations. */
+export async function readDestinationCounts(
+  database: Session,
+): Promise<readonly DestinationCounts[]> {
+  const rows = await database.rows<DestinationCounts>(sql`
+    SELECT destination_id AS "destinationId", ${raw(sums(deliveryLines))} FROM evroute_counts
+    WHERE destination_id <> ${raw(wholeStore)}
+    GROUP BY destination_id ORDER BY destination_id COLLATE "C"`)
   return rows.map(fromStoredRow)
 }
 

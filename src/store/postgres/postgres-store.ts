@@ -5,7 +5,7 @@ import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { sql } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { readOnlyError } from '../store-errors.ts'
-import { readBacklogs, readLedger } from './counts.ts'
+import { readDestinationCounts, readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { deliveryLog } from './delivery-log.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
@@ -164,7 +164,7 @@ function storeOf(
       await adding.script([sampleSql, dropSampleSql])
     },
     ledger: (request) => readLedger(reading, request?.destinationId),
-    backlogs: () => readBacklogs(reading),
+    destinationCounts: () => readDestinationCounts(reading),
     audiences: new StoredAudiences(
       { database: working, addEvents: (batch) => queue.addWithin(batch), notify: announce },
       reading,

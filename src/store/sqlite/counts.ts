@@ -1,7 +1,7 @@
-import type { Backlog, EndedCounts } from '../../delivery/index.ts'
+import type { DestinationCounts, EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { CountChanges } from '../log/log-changes.ts'
-import { scriptOf, sql, type Query } from '../sql.ts'
+import { raw, scriptOf, sql, type Query } from '../sql.ts'
 import { fromStoredRow, toStored } from '../stored-text.ts'
 import type { Statements } from './statements.ts'
 import type { TransactionHooks } from './write-queue.ts'
@@ -15,6 +15,10 @@ export type StoreCount = Exclude<keyof DeliveryLedger, DeliveryCount> | 'ids'
 
 /** The `destination_id` of the counts for the whole store. */
 const wholeStore = ''
+
+const deliverySums = ['deliveries', 'delivered', 'failed', 'expired', 'pending']
+  .map((name) => `coalesce(sum(count) FILTER (WHERE name = '${name}'), 0) AS ${name}`)
+  .join(', ')
 
 type CountName = StoreCount | DeliveryCount
 
@@ -118,12 +122,12 @@ export class Counts implements TransactionHooks {
     })
   }
 
-  /** Reads the committed backlogs of destinations with pending deliveries. */
-  backlogs(): readonly Backlog[] {
+  /** Reads the committed counts of all destinations. */
+  ofDestinations(): readonly DestinationCounts[] {
     const rows = this.#statements.all(sql`
-      SELECT destination_id AS destinationId, count AS pending FROM counts
-      WHERE name = 'pending' AND count > 0 ORDER BY destination_id`) as Backlog[]
-    return rows.map(fromStoredRow)
+      SELECT destination_id AS destinationId, ${raw(deliverySums)} FROM counts
+      WHERE destination_id <> ${wholeStore} GROUP BY destination_id ORDER BY destination_id`)
+    return (rows as DestinationCounts[]).map(fromStoredRow)
   }
 
   purged(): EndedCounts {

@@ -1,7 +1,7 @@
 import type {
   AddRequest,
   AddResult,
-  Backlog,
+  DestinationCounts,
   ClaimRequest,
   DueRequest,
   DueTime,
@@ -180,8 +180,8 @@ export class SqliteStore extends FileLog implements Store {
     return this.read(() => this.#parts.counts.ledger(request?.destinationId))
   }
 
-  backlogs(): Promise<readonly Backlog[]> {
-    return this.read(() => this.#parts.counts.backlogs())
+  destinationCounts(): Promise<readonly DestinationCounts[]> {
+    return this.read(() => this.#parts.counts.ofDestinations())
   }
 
   close(): Promise<void> {

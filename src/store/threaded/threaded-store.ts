@@ -50,7 +50,7 @@ export async function openThreadedStore(
     claim: calls.method('store', 'claim'),
     nextDue: calls.method('store', 'nextDue'),
     ledger: calls.method('store', 'ledger'),
-    backlogs: calls.method('store', 'backlogs'),
+    destinationCounts: calls.method('store', 'destinationCounts'),
     retry: calls.method('store', 'retry'),
     discard: calls.method('store', 'discard'),
     purge: calls.method('store', 'purge'),

@@ -74,7 +74,7 @@ async function deliver(store: Store): Promise<void> {
   ]
   await store.settle({ nowMs, settlements, requests })
   await store.nextDue({ nowMs, destinationIds: ['own'] })
-  await store.backlogs()
+  await store.destinationCounts()
   await store.checkWritable()
   await store.ledger()
   await store.ledger({ destinationId: 'own' })
