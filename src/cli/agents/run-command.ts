@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream'
-import { isJsonObject } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import type { CommandContext } from '../command.ts'
 import type { OutputStream } from '../io.ts'
 
 /** A record for an agent. Its texts come from third parties, so they are untrusted. */
-export type AgentRecord = Readonly<Record<string, unknown>>
+type AgentRecord = Readonly<Record<string, unknown>>
 
 const fieldCharactersMax = 8_000
 const resultCharactersMax = 64_000
@@ -40,19 +39,12 @@ function cutField(value: unknown): unknown {
 /** How long a command may run. MCP clients give up after a minute. */
 const commandMsMax = 50_000
 
-/** An evroute command that a tool runs for an agent. */
-export interface AgentCommand {
-  readonly argv: readonly string[]
-  /** Written to stdin as NDJSON. */
-  readonly rows?: readonly object[]
-}
-
 /** Runs a command until it ends, its time is up, or the agent cancels it. */
 export type RunForAgent = ReturnType<typeof runForAgent>
 
-/** Runs commands with `--json`, and keeps their records. */
+/** Returns a function that runs commands with `--json` and keeps their records. `rows` are written to stdin as NDJSON. */
 export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>) {
-  return async ({ argv, rows = [] }: AgentCommand, signal: AbortSignal) => {
+  return async (argv: readonly string[], signal: AbortSignal, rows: readonly object[] = []) => {
     const records = new BoundedRecords()
     const stdin = rows.map((row) => Buffer.from(`${JSON.stringify(row)}\n`))
     let messages = ''
@@ -63,7 +55,7 @@ export function runForAgent({ io, run }: Pick<CommandContext, 'io' | 'run'>) {
     try {
       const exitCode = await run(argv, {
         stdin: Readable.from(stdin),
-        stdout: lineStream((line) => records.add(recordOf(line))),
+        stdout: lineStream((line) => records.add(JSON.parse(line) as AgentRecord)),
         stderr: lineStream((line) => {
           messages = `${messages}${line}\n`.slice(0, fieldCharactersMax)
         }),
@@ -99,9 +91,4 @@ function lineStream(write: (line: string) => void): OutputStream {
     },
     once: () => undefined,
   }
-}
-
-function recordOf(line: string): AgentRecord {
-  const value: unknown = JSON.parse(line)
-  return isJsonObject(value) ? value : { value }
 }

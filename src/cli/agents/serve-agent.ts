@@ -8,25 +8,28 @@ import type { McpValues } from '../commands/mcp.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { stoppable } from '../../runtime/index.ts'
-import { AgentReceivers } from './agent-receivers.ts'
+import { readingTools, sendingTools } from './command-tools.ts'
+import { receiverTools, type RunningReceivers } from './receiver-tools.ts'
 import { runForAgent } from './run-command.ts'
-import { readingTools, sendingTools, type AgentTool, type Workbench } from './tools.ts'
+import type { AgentTool } from './tool.ts'
 
 /** Serves tools over stdin and stdout until stdin ends or the command must end. Then closes all receivers. */
 export async function serveAgent(
   { allowSend, ...access }: McpValues,
   { io, run }: Pick<CommandContext, 'io' | 'run'>,
 ): Promise<ExitCode> {
-  const receivers = new AgentReceivers(io)
-  const bench = { receivers, run: runForAgent({ io, run }), access }
+  const receivers: RunningReceivers = new Map()
+  const runner = { run: runForAgent({ io, run }), access }
+  const reading = [...receiverTools(receivers, io), ...readingTools(runner)]
+  const sending = allowSend ? sendingTools(runner) : []
   const connection = new Connection(io)
-  const handle = serveStdio(() => serverOf(bench, allowSend), {
+  const handle = serveStdio(() => serverOf(reading, sending), {
     transport: connection,
     onerror: (error) => io.stderr.write(`evroute: ${plainText(messageOf(error))}\n`),
   })
   await stoppable(connection.ended, io.stop)
   await handle.close()
-  await receivers.close()
+  await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
   return exitCodes.ok
 }
 
@@ -65,11 +68,11 @@ const dataNote =
 const readOnlyNote =
   'This server sends nothing: send_calls, check_handler and retry_deliveries need `evroute mcp --allow-send`.'
 
-function serverOf(bench: Workbench, allowSend: boolean): McpServer {
-  const instructions = allowSend ? dataNote : `${dataNote} ${readOnlyNote}`
+function serverOf(reading: readonly AgentTool[], sending: readonly AgentTool[]): McpServer {
+  const instructions = sending.length > 0 ? dataNote : `${dataNote} ${readOnlyNote}`
   const server = new McpServer({ name: 'evroute', version: evrouteVersion }, { instructions })
-  for (const tool of readingTools(bench)) addTool(server, tool, true)
-  if (allowSend) for (const tool of sendingTools(bench)) addTool(server, tool, false)
+  for (const tool of reading) addTool(server, tool, true)
+  for (const tool of sending) addTool(server, tool, false)
   return server
 }
 
