@@ -207,8 +207,7 @@ export type AnswerName = keyof typeof answerSchemas
 
 /** The record in an answer with the status 200, without its version. Times are UTC, ISO 8601. */
 export type AnswerRecord<Name extends AnswerName> = Name extends AnswerName
-  ? DeepReadonly<Omit<z.output<(typeof answerSchemas)[Name]>, 'v'>> &
-      Readonly<Record<string, unknown>>
+  ? DeepReadonly<Omit<z.output<(typeof answerSchemas)[Name]>, 'v'>>
   : never
 
 type DeepReadonly<Value> = Value extends object

@@ -4,12 +4,9 @@ import type { RemovalOutcome } from './remove-audience.ts'
 import type { SyncOutcome } from './sync-audience.ts'
 import type { RejectedRow, SyncCounts } from './sync-listener.ts'
 
-/** A JSON record about audiences. Its field names are public API. */
-type AudienceRecord = Readonly<Record<string, unknown>>
-
 /** Makes the record of an audience or computed trait. */
 export function audienceRecord(audience: Audience) {
-  return { kind: 'audience' as const, ...audienceFields(audience) } satisfies AudienceRecord
+  return { kind: 'audience' as const, ...audienceFields(audience) }
 }
 
 /** Makes the fields of a member, or of a change to one. */
@@ -21,22 +18,22 @@ export function memberFields({ identity, value }: MembershipChange) {
 
 /** Makes the record of a change; its value is null if the member leaves. */
 export function changeRecord(change: MembershipChange) {
-  return { kind: 'change' as const, ...memberFields(change) } satisfies AudienceRecord
+  return { kind: 'change' as const, ...memberFields(change) }
 }
 
 /** Makes a record of kind `rejected`, without the row's content. */
 export function rejectedRecord({ line, code, message }: RejectedRow) {
-  return { kind: 'rejected' as const, line, code, message } satisfies AudienceRecord
+  return { kind: 'rejected' as const, line, code, message }
 }
 
 /** Makes a record of kind `progress`: the counts so far. */
 export function progressRecord(counts: SyncCounts) {
-  return { kind: 'progress' as const, ...countFields(counts) } satisfies AudienceRecord
+  return { kind: 'progress' as const, ...countFields(counts) }
 }
 
 /** Makes the record of a dry run's progress: the number of stored members read so far. */
 export function comparingRecord(members: number) {
-  return { kind: 'comparing' as const, members } satisfies AudienceRecord
+  return { kind: 'comparing' as const, members }
 }
 
 interface Trial {
@@ -50,7 +47,7 @@ export function syncRecord(
   { isDryRun: dryRun }: Trial,
 ) {
   const fields = { audience: audienceFields(audience), ...countFields(counts) }
-  return { kind: 'sync' as const, outcome: kind, dryRun, ...fields } satisfies AudienceRecord
+  return { kind: 'sync' as const, outcome: kind, dryRun, ...fields }
 }
 
 /** Makes a record of kind `removal`: the outcome, the audience and the number of users who left. */
@@ -59,7 +56,7 @@ export function removalRecord(
   { isDryRun: dryRun }: Trial,
 ) {
   const fields = { audience: audienceFields(audience), left }
-  return { kind: 'removal' as const, outcome: kind, dryRun, ...fields } satisfies AudienceRecord
+  return { kind: 'removal' as const, outcome: kind, dryRun, ...fields }
 }
 
 function audienceFields(audience: Audience) {

@@ -3,15 +3,12 @@ import { auditEquations, type AuditEquation } from './audit.ts'
 import { formatDeliveryId } from './delivery-id.ts'
 import type { DeliveryStory, LoggedDelivery, StoreAudit } from './log-port.ts'
 
-/** A JSON record from the delivery log. Its field names are public API. Times are ISO 8601 in UTC. */
-type LogRecord = Readonly<Record<string, unknown>>
-
 /** The last time that a Date can represent. A `Retry-After` may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
 /** Makes a record of a delivery without its body and requests. */
 export function loggedDeliveryRecord(delivery: LoggedDelivery) {
-  return { kind: 'delivery' as const, ...deliveryFields(delivery) } satisfies LogRecord
+  return { kind: 'delivery' as const, ...deliveryFields(delivery) }
 }
 
 /** Makes a record of a delivery with its body and requests. */
@@ -21,7 +18,7 @@ export function storyRecord(story: DeliveryStory) {
     delivery: deliveryFields(story),
     requests: story.requests.map(requestFields),
     body: story.body,
-  } satisfies LogRecord
+  }
 }
 
 /** Checks whether the counts of a store balance, and makes a JSON record. */
@@ -32,7 +29,7 @@ export function auditRecord(audit: StoreAudit) {
     difference: equation.difference,
   }))
   const balanced = wrong.length === 0
-  return { kind: 'audit' as const, balanced, ...audit, imbalances } satisfies LogRecord
+  return { kind: 'audit' as const, balanced, ...audit, imbalances }
 }
 
 /** Writes an equation on one line, each of its counts with `format`. */

@@ -2,9 +2,6 @@ import { isoOrNull } from '../delivery/index.ts'
 import type { NotificationStream, Regulation } from './regulation.ts'
 import { overallStatus, streamStatus } from './status.ts'
 
-/** A JSON record about regulations. Its field names are public API. Times are ISO 8601 in UTC. */
-type RegulationRecord = Readonly<Record<string, unknown>>
-
 /** Makes the record of a regulation, with its users. */
 export function regulationRecord(regulation: Regulation) {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
@@ -15,7 +12,7 @@ export function listedRegulationRecord(regulation: Regulation) {
   return recordWith({ subjects: regulation.userIds.length }, regulation)
 }
 
-function recordWith<Subjects extends RegulationRecord>(subjects: Subjects, regulation: Regulation) {
+function recordWith<Subjects extends object>(subjects: Subjects, regulation: Regulation) {
   const { id, type, sourceIds, erased, archive, archivesLeft = [], streams } = regulation
   return {
     kind: 'regulation' as const,
@@ -31,7 +28,7 @@ function recordWith<Subjects extends RegulationRecord>(subjects: Subjects, regul
     archive,
     archivesLeft,
     streamStatus: streamFields(streams),
-  } satisfies RegulationRecord
+  }
 }
 
 function streamFields(streams: readonly NotificationStream[]) {

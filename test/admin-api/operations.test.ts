@@ -4,7 +4,13 @@ import type { DestinationState, ReplayOutcome, ReplayRequest } from '../../src/a
 import { hiddenEndpoint, emptyLedger, formatTimestamp } from '../../src/model/index.ts'
 import { failed, hourMs, nowMs } from '../cli/deliveries/stores.ts'
 import { gate } from '../support/gate.ts'
+import { record } from '../../src/admin-api/answer.ts'
 import { sendRequest, startAdmin, token } from './support.ts'
+
+test('a field that the schema of a record lacks is a type error', () => {
+  // @ts-expect-error: the field is misspelled.
+  expect(record({ kind: 'destination', id: 'crm', enabled: true, enabeld: true }).status).toBe(200)
+})
 
 describe('GET /v1/destinations', () => {
   test('reports the state of each destination without secrets', async () => {
