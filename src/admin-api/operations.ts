@@ -210,7 +210,7 @@ function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
 function overviewOperation(options: AdminApiOptions): ApiOperation {
   const { ready, ledger, destinations, orphanedBacklogs, metrics } = options
   return operation({
-    ...get('/overview', 'overview', 'The current problems, and the last hour'),
+    ...get('/overview', 'overview', 'The current problems, and counts of the last hour'),
     run: async () => {
       const [unreadyReasons, figures, states, backlogs] = await Promise.all([
         ready(),

@@ -37,7 +37,7 @@ const deliveryId = parsed('a destination and a number, such as crm/17', parseDel
 type Moment = (nowMs: number) => number
 
 const moment = parsed(
-  'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h',
+  'a timestamp such as 2026-11-20T10:15:00Z, or a duration before now, such as 2h',
   (text): Moment | undefined => {
     const agoMs = parseDuration(text)
     if (agoMs !== undefined) return (nowMs) => nowMs - agoMs

@@ -8,7 +8,7 @@ import { LineAnswer } from './line-answer.ts'
 import type { ApiRecord, StreamingEnd, StreamingInput } from './operation.ts'
 import { Upload, UploadError } from './upload.ts'
 
-/** Accepted values of Content-Encoding, otherwise ignored: the first bytes of a body show whether it is gzip. */
+/** The accepted values of Content-Encoding. The first bytes of a body, not the header, show whether it is gzip. */
 const encodings = ['identity', 'gzip', 'x-gzip']
 
 interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {

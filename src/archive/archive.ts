@@ -143,7 +143,7 @@ export class Archive {
           const some = files.splice(0, filesAtOnceMax)
           await Promise.all(some.map(([path, part]) => this.#writePart(path, part)))
         }
-        // Changes nothing for the parts that failed.
+        // Parts that failed are already rejected, so resolving them changes nothing.
         for (const { resolve } of group) resolve()
       } catch (error) {
         for (const { reject } of group) reject(error)

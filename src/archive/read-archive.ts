@@ -12,7 +12,7 @@ export interface ArchiveSelection {
   /** Accepted before this time, in milliseconds since 1970. */
   readonly untilMs?: number | undefined
   readonly types?: readonly string[] | undefined
-  /** A track call with one of these names. */
+  /** Selects track calls with one of these names. */
   readonly eventNames?: readonly string[] | undefined
 }
 

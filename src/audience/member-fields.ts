@@ -163,7 +163,7 @@ function isNumber(text: string): boolean {
   return digitsOf(text) === digitsOf(String(number))
 }
 
-/** Returns the digits of a number without sign, point, exponent, and leading and trailing zeros. */
+/** Returns the digits of a number without its sign, point and exponent, and without zeros at either end. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.toLowerCase().split('e')
   return mantissa.replace(/[^0-9]/g, '').replace(/^0+|0+$/g, '')

@@ -59,7 +59,7 @@ export class MemberList {
     return this.#members.splice(0, partMembersMax)
   }
 
-  /** Rejects rows that contradict earlier rows. Reports a row only once, even if several members contradict. */
+  /** Rejects rows that contradict earlier rows. Reports a row only once, even if several of its members do. */
   rejectContradicted(contradicted: readonly ListedMember[]): void {
     for (const { row, line } of contradicted) {
       if (row === this.#rowContradicted) continue

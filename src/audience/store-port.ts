@@ -37,7 +37,7 @@ export interface StepPlan {
   readonly events: readonly NewEvent[]
 }
 
-/** The answer to a step whose plan was out of date: nothing was stored, and `changes` are what to plan for. */
+/** The answer to a step whose plan was out of date: nothing was stored. Make a new plan for `changes`. */
 export interface PlannedStep {
   readonly kind: 'planned'
   readonly changes: readonly MembershipChange[]
@@ -92,7 +92,7 @@ export interface MembersRequest {
   readonly after: MemberIdentity | null
 }
 
-/** The part of {@link AudienceStore} that only reads. */
+/** Reads audiences and their members, also from a store that another process delivers from. */
 export interface AudienceReader {
   /** Lists every audience, ordered by key. */
   list(): Promise<readonly Audience[]>
@@ -123,6 +123,6 @@ export interface AudienceStore extends AudienceReader {
   take(request: TakeRequest): Promise<TakeResult | PlannedStep>
   /** Checks a page of members, and removes those that weren't in the list of this sync. */
   release(request: ReleaseRequest): Promise<ReleaseResult | PlannedStep>
-  /** Deletes an audience with its members, without calls; false if no audience has the key. */
+  /** Deletes an audience with its members, and makes no calls for them; false if no audience has the key. */
   remove(request: { readonly key: string }): Promise<boolean>
 }

@@ -23,7 +23,7 @@ export const exitCodes = Object.freeze({
   interrupted: 130,
 })
 
-/** One of {@link exitCodes}. */
+/** How a command ended: 0 to 7, or 130. See {@link exitCodes}. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 /** Exit codes from most to least severe. */

@@ -73,7 +73,7 @@ export interface SharedBreaker {
 interface OpenPhase {
   readonly kind: 'open'
   readonly probeAtMs: number
-  /** When the first process may probe the endpoint. This process may have to wait longer. */
+  /** The earliest time at which any process may probe the endpoint. This process may have to wait longer. */
   readonly firstProbeAtMs: number
   /** The rank of the process that reported the outage; Infinity if none has reported it yet. */
   readonly rank: number

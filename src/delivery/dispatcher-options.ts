@@ -20,7 +20,8 @@ export interface DispatchTarget {
   readonly retryPolicy?: RetryPolicy
   /**
    * Maximum number of requests that this process may have in flight per endpoint; the destination's concurrency by
-   * default. If 0, the dispatcher claims nothing for the destination, and returns its ready deliveries.
+   * default. If 0, the dispatcher claims nothing for the destination, and gives
+   * its ready deliveries back to the store.
    */
   readonly concurrency?: number
   /** The share of each endpoint's rate that this process may use, above 0 and up to 1; 1 by default. */

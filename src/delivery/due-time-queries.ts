@@ -22,7 +22,7 @@ export class DueTimeQueries {
   readonly #parts: QueryParts
   /** Destinations still to ask about, after {@link queryAll}. */
   readonly #remaining = new Set<string>()
-  /** Whether {@link queryAll} was called while destinations of an earlier call remained. */
+  /** Whether {@link queryAll} must run again: it was called before an earlier call had asked about all destinations. */
   #isWanted = false
   #pause = { sinceMs: 0, untilMs: 0 }
 

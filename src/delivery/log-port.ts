@@ -83,7 +83,7 @@ export interface ChangePosition {
   readonly range: number
   /** The id of the destination, escaped as in the store. */
   readonly destinationId: string
-  /** Each range is ordered by one of a delivery's times. This is the delivery's value of it. */
+  /** A range is ordered by one of the times of a delivery. This is that time of the last changed delivery. */
   readonly atMs: number
 }
 
@@ -149,9 +149,9 @@ export interface DeliveryLog {
   retry(request: ChangeRequest): Promise<ChangeResult>
   /**
    * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
-   * failed delivery. Skips leased deliveries, and deliveries that were accepted after `nowMs`. In a file, a process
+   * failed delivery. Skips leased deliveries, and deliveries that were accepted after `nowMs`. In SQLite, a process
    * sees only its own leases, so it may discard a delivery that another process is sending. Such a delivery counts as
-   * delivered if its endpoint accepts it. Continues at `after` like `retry`.
+   * delivered if its endpoint accepts it. Like `retry`, continues at `after`.
    */
   discard(request: ChangeRequest): Promise<ChangeResult>
   /**

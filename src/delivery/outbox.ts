@@ -13,7 +13,7 @@ interface OutboxOptions {
   readonly settled: (settlement: Settlement) => void
   /** Called whenever nothing is left to write. */
   readonly drained: () => void
-  /** Waits while the store cannot be written. Without it, even a temporary fault makes the outbox fail. */
+  /** Waits while the store cannot be written to. Without it, even a temporary fault makes the outbox fail. */
   readonly outage?: Outage | undefined
   /** Called with the error when the outbox gives up. It writes nothing afterwards. */
   readonly failed: (error: unknown) => void

@@ -48,7 +48,7 @@ export class Prefetch {
     return this.claimRoom < this.#max / 8
   }
 
-  /** Returns an equal part of the maximum for each of several destinations, at least 1. */
+  /** Returns each destination's equal share of the maximum, but at least 1. */
   partOf(destinations: number): number {
     return Math.max(Math.floor(this.#max / Math.max(destinations, 1)), 1)
   }

@@ -15,7 +15,7 @@ const pauseMs = 1_000
  * Slows the process down while it lacks a resource, such as file descriptors for connections.
  *
  * A request that fails for lack of a resource halves the limit on requests in flight, at most once a second; any other
- * outcome raises it a little. Only destinations that could not connect pause: others can still use their connections.
+ * outcome raises it a little. A destination pauses only if a connection to it failed: the others can still use theirs.
  */
 export class Shortage {
   readonly #options: ShortageOptions
@@ -87,7 +87,7 @@ export class Shortage {
 }
 
 const hints: ReadonlyMap<string, string> = new Map([
-  ['EMFILE', 'raise the limit of open files of this process (ulimit -n)'],
-  ['ENFILE', 'raise the limit of open files of this machine (fs.file-max)'],
+  ['EMFILE', "raise this process's limit on open files (ulimit -n)"],
+  ['ENFILE', "raise this machine's limit on open files (fs.file-max)"],
   ['EADDRNOTAVAIL', 'widen the range of local ports (net.ipv4.ip_local_port_range)'],
 ])

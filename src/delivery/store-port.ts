@@ -181,7 +181,7 @@ export interface DueRequest {
 
 /** Leases to end, and requests to write to the log. */
 export interface SettleRequest {
-  /** When the leases end. */
+  /** The current time, at which the leases end. */
   readonly nowMs: number
   readonly settlements: readonly Settlement[]
   /** The requests that were sent, without the first tries in `settlements`. */

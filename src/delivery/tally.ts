@@ -11,7 +11,7 @@ const bucketsPerWindow = 30
 
 /**
  * Counts how requests end within a moving window. The window moves in thirtieths of its length, so that the cost
- * doesn't grow with the number of requests. A request may leave it up to a thirtieth early, but never late.
+ * doesn't grow with the number of requests. A request may drop out of it early, by up to a thirtieth, but never late.
  */
 export class Tally {
   readonly #policy: BreakerPolicy

@@ -4,7 +4,7 @@ import type { DueTime } from './store-port.ts'
 interface Knowledge {
   /** When the lane's first waiting delivery is due, in milliseconds since 1970; Infinity if none is known. */
   dueAtMs: number
-  /** Whether `dueAtMs` considers all waiting deliveries; if not, the store must be asked. */
+  /** Whether `dueAtMs` covers all waiting deliveries; if not, the store must be asked. */
   isWhole: boolean
   /** The earliest due time added during the current query or claim, or Infinity; undefined if none is in progress. */
   arrivedMs: number | undefined
@@ -14,7 +14,7 @@ interface Knowledge {
  * The due times that a dispatcher knows, so that it claims only from lanes with waiting deliveries. Due times that
  * are added while the store is being asked are merged with its answer.
  *
- * A due time that is too early costs one useless claim. The next query finds a due time that is missing.
+ * A due time that is too early costs one useless claim. A due time that is missing here is found by the next query.
  */
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()

@@ -95,7 +95,7 @@ const otherBytes: Rule = (evidence) => {
   }
   const respaced = evidence.wrongOf(['altered-space']).filter(isForgedAndTaken)
   if (lostOf(styles).length > 0 || respaced.length > 0) {
-    // A handler that refuses even the plain webhook refuses all lost cases for this reason.
+    // A handler that refuses even the plain webhook refuses all these cases for the same reason.
     const explained = evidence.had('plain', 'taken') ? lostStyles : lost
     return evidence.explain([...explained, ...respaced], reSerialises(rewriterOf(taken)))
   }

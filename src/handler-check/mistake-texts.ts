@@ -61,7 +61,7 @@ export function statusTexts(status: number, reaction: Reaction): MistakeText | u
     return ['media_type_refused', `${answered}: it refuses the media type of webhooks.`, fix]
   }
   if (reaction === 'redirected') {
-    const fix = 'Pass the URL that it redirects to. It often has https or a final slash.'
+    const fix = 'Pass the URL that it redirects to. It often has https or a trailing slash.'
     return ['redirects', `${answered}: senders do not follow redirects.`, fix]
   }
   return undefined

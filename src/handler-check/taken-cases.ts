@@ -14,7 +14,7 @@ interface TakenCase {
 const beyondAscii = { name: 'Zoë Łuk 東京 🎉', separators: '\u2028\u2029' }
 /** Numbers that most encoders change. JSON.stringify cannot write them at all. */
 const numbers = '{"float":39.0,"exponent":1e3,"large":12345678901234567890}'
-const numbersMark = 'numbers of other encoders'
+const numbersMark = 'numbers as other encoders write them'
 const largeCharacters = limits.callBytesMax - 1024
 
 const cases: readonly TakenCase[] = [

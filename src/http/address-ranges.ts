@@ -58,7 +58,7 @@ export const addressRanges: readonly AddressRange[] = [
     ['100.100.100.200/32', 'Alibaba: instance metadata'],
     ['192.0.0.192/32', 'Oracle: instance metadata, classic'],
     // A public address, but every Azure virtual machine reaches its host there.
-    ['168.63.129.16/32', 'Microsoft: the agent of Azure'],
+    ['168.63.129.16/32', 'Microsoft: the Azure agent'],
     ['fd00:ec2::254/128', 'Amazon: instance metadata'],
     ['fd00:ec2::23/128', 'Amazon: credentials of EKS pods'],
     ['fd20:ce::254/128', 'Google: instance metadata'],
@@ -78,7 +78,7 @@ export const addressRanges: readonly AddressRange[] = [
     ['203.0.113.0/24', 'RFC 5737'],
   ]),
   ...rangesOf('benchmarking', [['198.18.0.0/15', 'RFC 2544']]),
-  ...rangesOf('transition', [['192.88.99.0/24', 'RFC 7526: relays of 6to4']]),
+  ...rangesOf('transition', [['192.88.99.0/24', 'RFC 7526: 6to4 relays']]),
   ...rangesOf('multicast', [['224.0.0.0/4', 'RFC 5771']]),
   ...rangesOf('broadcast', [['255.255.255.255/32', 'RFC 919']]),
   ...rangesOf('reserved', [
@@ -89,8 +89,8 @@ export const addressRanges: readonly AddressRange[] = [
   ...rangesOf('loopback', [['::1/128', 'RFC 4291']]),
   // Refuse all of these: every host behind them also has an ordinary address.
   ...rangesOf('transition', [
-    ['::/96', 'RFC 4291: compatible with IPv4'],
-    ['::ffff:0:0:0/96', 'RFC 2765: translated from IPv4'],
+    ['::/96', 'RFC 4291: IPv4-compatible'],
+    ['::ffff:0:0:0/96', 'RFC 2765: IPv4-translated'],
     ['64:ff9b:1::/48', 'RFC 8215: translation within a network'],
     ['2001::/32', 'RFC 4380: Teredo'],
     ['2002::/16', 'RFC 3056: 6to4'],

@@ -74,7 +74,7 @@ export class AnswerHandler {
   }
 
   onRequestStart(): void {
-    // Does nothing. By this method, undici recognises handlers with its current interface.
+    // Does nothing. undici recognises a handler with its current interface by this method.
   }
 
   onResponseStart(

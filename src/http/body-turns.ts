@@ -15,7 +15,8 @@ const turnsApart = 4
 
 /**
  * Spreads the handling of bodies over turns of the event loop, because hundreds at once would delay all other answers.
- * Once a turn has spent its time on bodies, the next ones are handled four turns later: one large and some small ones.
+ * Once a turn has spent its time on bodies, it leaves the others to the fourth turn after it. Such a turn handles one
+ * large body and some small ones.
  */
 export class BodyTurns {
   readonly #turnMs: number

@@ -36,7 +36,7 @@ export function parseBlock(text: string): AddressBlock | undefined {
   const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
   const freeBits = widthsBits[address.family] - prefixBits
   if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
-  // The 96th bit of a mapped address is set, and no bit after the prefix is. So the prefix has at least 96 bits.
+  // A mapped address has its 96th bit set. No bit after the prefix is set, so the prefix has at least 96 bits.
   return isInBlock(address, mapped)
     ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
     : { ...address, prefixBits }

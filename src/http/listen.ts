@@ -57,7 +57,7 @@ export interface Listening {
   readonly server: Server
   /** The bound port, even if the given port was 0. */
   readonly port: number
-  /** The server's address as a URL without a path or final slash. */
+  /** The server's address as a URL without a path or trailing slash. */
   readonly url: string
   /** Returns the TCP connection below a TLS connection; without TLS, the connection itself. */
   readonly below: SecureServer['below']

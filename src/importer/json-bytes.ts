@@ -1,6 +1,6 @@
 // The structural bytes of JSON. In UTF-8, none of them is ever part of a longer character.
 
-/** `\n`. */
+/** `\n`, which ends a row of NDJSON. */
 export const lineFeed = 0x0a
 /** `\r`, which precedes the line feed on Windows. */
 export const carriageReturn = 0x0d

@@ -38,7 +38,7 @@ export interface DeletionRequest {
   readonly userId: string
   /** When the deletion was requested, in ISO 8601; the time of arrival if absent or unreadable. */
   readonly timestamp?: string | undefined
-  /** Makes a repeated request a duplicate; a new id if absent. */
+  /** Lets a client repeat a request: events with the same messageId are stored once. A new id by default. */
   readonly messageId?: string | undefined
 }
 

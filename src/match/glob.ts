@@ -17,7 +17,7 @@ export function globMatches(glob: Glob, text: string): boolean {
   return at <= end
 }
 
-/** Text that needs no quotes, except if it is one of {@link literals}. Text that begins like a number is not in it. */
+/** Matches text that needs no quotes, except {@link literals}. Text that begins like a number needs them. */
 const plain = /^[A-Za-z_/@*][\w\-./@*]*$/
 
 const literals: ReadonlySet<string> = new Set(['true', 'false', 'null'])

@@ -86,7 +86,7 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
   })
 }
 
-/** Makes the test of a term. Writes a string in the match language. */
+/** Makes the test of a term. If the value is a string, the test shows it as the match language writes it. */
 function termTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
   const test = testOf(value, keys)
   return typeof value === 'string' ? { ...test, text: globText([value]) } : test
@@ -177,7 +177,7 @@ function isMatcher(value: object): value is AsymmetricMatcher {
 }
 
 function matcherText(matcher: AsymmetricMatcher): string {
-  // Matchers from vitest and jest describe themselves, such as `Any<Number>`. Other objects don't.
+  // Matchers from vitest and jest describe themselves, as in `Any<Number>`. Other objects don't.
   const { toAsymmetricMatcher } = matcher as { toAsymmetricMatcher?: unknown }
   const text: unknown =
     typeof toAsymmetricMatcher === 'function' ? toAsymmetricMatcher.call(matcher) : undefined

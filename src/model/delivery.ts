@@ -54,7 +54,7 @@ export interface EndpointChange {
   readonly error: string | null
 }
 
-/** Why the store gives up deliveries without another attempt. */
+/** Why the store gives up on deliveries without another attempt. */
 export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 
 /** The recorded error of a delivery that an operator discarded. */

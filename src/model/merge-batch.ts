@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 
-/** The context and integrations of a batch, which are defaults for those of its calls. */
+/** The context and integrations of a batch: the defaults for each of its calls. */
 export interface BatchDefaults {
   readonly context?: JsonObject
   readonly integrations?: JsonObject

@@ -87,7 +87,7 @@ export function forget(id: number, text: string): Promise<boolean> {
   return actWithUndo({
     name: 'forget',
     body: { id },
-    text: 'The expectation is removed.',
+    text: 'The expectation has been removed.',
     undo: () => expect(text),
   })
 }

@@ -10,7 +10,7 @@ const uncopied = signal<{ readonly title: string; readonly text: string } | unde
 export async function copy(title: string, text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
-    tell(`The ${title} is copied.`)
+    tell(`The ${title} has been copied.`)
     return true
   } catch {
     uncopied.value = { title, text }

@@ -9,7 +9,7 @@ const rowsSlack = 5_000
 const burstMin = 100
 /** Drawing interval in a burst. An interval of 300 ms took three times as much CPU time from the receiver. */
 const burstIntervalMs = 1_000
-/** The burst is over when fewer requests arrive in an interval. */
+/** The burst is over when fewer requests than this arrive in an interval. */
 const burstRowsMin = 500
 /** New rows are drawn after the pointer has rested this long. */
 const aimMs = 1_000

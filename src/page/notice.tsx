@@ -49,7 +49,7 @@ export function ShownNotice(): JSX.Element {
   }, [value])
   return (
     <div class="notices" role="status" aria-live="polite" popover="manual" ref={layer}>
-      {/* The key restarts the time for each notice. */}
+      {/* The key restarts the timer for each notice. */}
       {value === undefined ? null : <Box key={value} shown={value} />}
     </div>
   )

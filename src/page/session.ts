@@ -52,7 +52,7 @@ class Session {
   /** Whether the list still shows the requests of an earlier stream. */
   #isStale = false
   #typingPause: number | undefined
-  /** How often a capture was opened or closed. */
+  /** How many times a capture was opened or closed. Shows whether an answer belongs to the last time. */
   #captureReads = 0
   #endFollowing: () => void = () => undefined
 

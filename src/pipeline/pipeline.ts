@@ -51,8 +51,8 @@ export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
 const lookEveryMs = 1_000
 
 /**
- * Minimum number of deliveries to keep ready for a destination, if no other process uses the store. With only 20 ready,
- * each claim brought 10 deliveries, and endpoints waited for claims during every commit.
+ * Minimum number of deliveries to keep ready for a destination, if no other process uses the store. A claim waits while
+ * the store commits. With only 20 ready, a destination ran out of deliveries during every commit.
  */
 const ownReadyMin = 100
 
@@ -165,7 +165,7 @@ export class Pipeline {
     return this.#options.store.ledger(request)
   }
 
-  /** Starts no requests, and aborts those in flight after `graceMs` of real time. Unsent deliveries stay pending. */
+  /** Starts no more requests, and aborts those in flight after `graceMs` of real time. Others stay pending. */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#dispatcher.stop()
     const cut = systemClock.schedule(graceMs, () => void this.#targets.close())

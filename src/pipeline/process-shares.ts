@@ -73,7 +73,7 @@ export class ProcessShares implements Peers {
   readonly #processId: string
   #answer: Answer | undefined
   #silence: keyof typeof silences | undefined
-  /** Whether this process could use all its shares at least once. A silence resets this. */
+  /** Whether this process has been allowed to use all its shares at least once. A silence resets this. */
   #hasJoined = false
   #isFirst = false
   #heartbeating: Promise<void> = Promise.resolve()
@@ -214,7 +214,7 @@ export class ProcessShares implements Peers {
   }
 }
 
-/** Whether a process may use its share: it is alone, or a member for so long that all others know it. */
+/** Whether a process may use its share: it is alone, or has been a member long enough for all others to know it. */
 function hasRoom({ destinationId, processes, memberMs }: ProcessMembership): boolean {
   if (destinationId === storeWide) return true
   return processes === 1 || memberMs >= processGoneMs

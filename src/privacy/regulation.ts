@@ -17,7 +17,7 @@ export interface ErasedCounts {
   readonly pending: number
   /** Ended deliveries that lost their bodies and answers. */
   readonly settled: number
-  /** Members of audiences and computed traits. */
+  /** Members, both of audiences and of computed traits. */
   readonly members: number
 }
 

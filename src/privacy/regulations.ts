@@ -68,7 +68,7 @@ export class Regulations implements RegulationReader {
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
   readonly #archives: ArchiveErasures
-  /** Due regulations from `found`. They never join `#waiting`, because `found` is soon called with them again. */
+  /** Due regulations that `found` was called with. It is soon called with them again, so they never join `#waiting`. */
   readonly #found = new Set<string>()
   /** Regulations that failed. They are retried after a restart. */
   readonly #failed = new Set<string>()

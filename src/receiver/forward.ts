@@ -188,7 +188,7 @@ export async function post(
     request(url, { ...given, method: 'POST', agent: false, headers: [...own, ...headers].flat() })
       .on('response', resolve)
       .on('error', reject)
-      // For an answer 101, Node closes the connection without a `response` or an `error`.
+      // For a 101 answer, Node closes the connection without a `response` or an `error`.
       .on('close', () => reject(new Error('socket hang up')))
       .end(rawBody)
   })

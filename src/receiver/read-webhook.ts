@@ -88,7 +88,7 @@ type NeededField = readonly [code: MalformedCode, message: string, ...names: str
 
 /** The fields that webhooks need besides their type. If a field has several names, any of them will do. */
 const neededFields: Partial<Readonly<Record<EventType, readonly NeededField[]>>> = {
-  track: [['no_event', 'A track needs the name of its event', 'event']],
+  track: [['no_event', 'A track call needs an event name', 'event']],
   group: [['no_group_id', 'A group needs a groupId', 'groupId']],
   alias: [
     ['no_previous_id', 'An alias needs a "Previous ID" or previousId', 'Previous ID', 'previousId'],

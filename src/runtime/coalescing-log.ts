@@ -31,7 +31,7 @@ export class CoalescingLog implements Log {
   /** Like `info`, but writes repetitions too. */
   readonly each: LogLine
   readonly #clock: Clock
-  /** Ordered by each kind's last line. Repetitions are reported in this order. */
+  /** The kinds of lines, the one that was not logged for longest first. Repetitions are reported in this order. */
   readonly #kinds = new Map<string, Kind>()
   #timer: Timer | undefined
   #isClosed = false

@@ -11,7 +11,7 @@ export interface Observer {
   request(record: RequestRecord, nextAtMs?: number): void
   /** A delivery ended. */
   settled(delivery: SettledDelivery): void
-  /** The store gave up deliveries that no process had leased. Optional, because only metrics need it. */
+  /** The store gave up on deliveries that no process had leased. Optional, because only metrics need it. */
   gaveUp?(deliveries: GivenUpDeliveries): void
   /** The circuit breaker of an endpoint changed its state, or opened again after a failed probe. */
   endpoint(change: EndpointChange): void

@@ -1,4 +1,4 @@
-/** The service of `evroute serve`, and the one without ports that other commands use. */
+/** The service of `evroute serve`, and the one without an HTTP server that other commands use. */
 export * from './audience-previews.ts'
 export * from './configuration/index.ts'
 export * from './endpoint-names.ts'

@@ -13,7 +13,7 @@ export interface ServiceAddress {
 
 /** How much work a service has left. */
 export interface ServiceWork {
-  /** Number of requests to endpoints in flight. */
+  /** Number of requests in flight to endpoints. */
   readonly requests: number
   /** Pending deliveries in the store when the service closed; 0 before, null if the store could not be read. */
   readonly pending: number | null

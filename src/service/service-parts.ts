@@ -14,7 +14,7 @@ export async function openServiceStore(
   { configuration, role = 'all' }: ServiceOptions,
   options: OpenStoreOptions,
 ): Promise<Store> {
-  // At this limit of a store in memory, clients would wait. A service refuses their calls instead.
+  // A full store in memory would make clients wait. Lift its limit, because a service refuses their calls instead.
   const bounds = { pendingMax: Infinity }
   const store = await openStore(configuration.store, { ...options, ownThread: true, bounds })
   if (role === 'all' || store.processes !== undefined) return store

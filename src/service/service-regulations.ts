@@ -35,7 +35,7 @@ export class ServiceRegulations extends Regulations {
     if (shared === undefined) return
     const newId = keepsArchives ? runtime.newId : undefined
     this.#watch = new RegulationWatch({
-      // A process that leaves its archives to others still has to end its replays of them.
+      // A process that leaves its archives to others registers none, but has to end its own replays of them.
       shared: keepsArchives ? shared : { ...shared, register: () => Promise.resolve() },
       archives: () => keptArchives(configuration().sources, newId),
       found: (regulations) => this.found(regulations),
@@ -66,8 +66,8 @@ export class ServiceRegulations extends Regulations {
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
     const { archives, archived, configuration, keepsArchives } = this.#options
-    // Don't await anything before register(). It must read the same sources, because the archives that it returns are
-    // reported as erased.
+    // Don't await anything before register(), so that it reads these same sources: their archives are erased below,
+    // and all archives that it returns are reported as erased.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()

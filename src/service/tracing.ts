@@ -32,7 +32,7 @@ interface Delegating {
 
 const asItIs: Tracing['serve'] = (listener) => listener
 
-/** Records spans if an OpenTelemetry SDK is loaded. Without an SDK, `true` still passes trace contexts on. */
+/** Records spans if an OpenTelemetry SDK is loaded. Without one, only `setting: true` passes trace contexts on. */
 export function tracingOfProcess(setting: boolean | null): Tracing {
   if (setting === false) return { serve: asItIs, send: undefined }
   const provider: TracerProvider & Partial<Delegating> = trace.getTracerProvider()

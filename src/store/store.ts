@@ -21,7 +21,7 @@ export interface Store extends DeliveryStore {
   disconnect?(): void
 }
 
-/** The estimated rows of a table. */
+/** The estimated number of rows in a table. */
 export interface TableRows {
   readonly table: string
   readonly liveRows: number

@@ -88,7 +88,7 @@ export class Collector {
   }
 
   refused(refusal: SourceRefusal): HttpAnswer {
-    // Most clients don't say why their calls don't arrive. Anyone can cause more of these lines, so one must do.
+    // Warn, because most clients don't say why their calls don't arrive. Warn once, because anyone could fill the log.
     if (refusal.code === 'unknown_write_key' && !this.#hasWarned) {
       this.#hasWarned = true
       const line = 'a request without a valid write key was refused (logged once)'

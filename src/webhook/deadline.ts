@@ -1,6 +1,6 @@
 import { systemClock, type Timer } from '../runtime/index.ts'
 
-/** The deadline of a request, in real time. An AbortSignal would take as long as signing the body. */
+/** The deadline of a request, in real time. Making an AbortSignal would take as much CPU as signing the body. */
 export class Deadline {
   readonly #timer: Timer
   #isOver = false

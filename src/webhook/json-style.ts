@@ -22,7 +22,7 @@ export function tokensOf(json: string): readonly string[] {
 
 /** How many times longer indentation may make a text. Without a limit, deep nesting would add too many spaces. */
 const indentedGrowthMax = 16
-/** Up to this length, an indented text may grow by any factor. */
+/** Below this length, {@link indentedGrowthMax} does not apply. */
 const indentedCharactersMin = 64 * 1024
 
 /**

@@ -3,7 +3,7 @@ import { listReader, replayReader, retryReader } from '../../src/admin-api/reque
 import { nowMs } from '../cli/deliveries/stores.ts'
 import { refusalOf } from './refusal-of.ts'
 
-const moments = 'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h'
+const moments = 'a timestamp such as 2026-11-20T10:15:00Z, or a duration before now, such as 2h'
 const conditions = 'id, state, type, user, destination, message, since, until'
 const types = 'identify, track, page, screen, group, alias, delete'
 

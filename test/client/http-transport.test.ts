@@ -140,7 +140,7 @@ describe('createHttpTransport', () => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{"rejected":')
     })
-    expect(await send(transportTo(url, 50))).toEqual(brokenOff)
+    expect(await send(transportTo(url, 1_000))).toEqual(brokenOff)
   })
 
   test('asks for a retry if the body of a 2xx is cut off, because it may list rejected calls', async () => {

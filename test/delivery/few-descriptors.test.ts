@@ -36,7 +36,7 @@ test.runIf(process.platform === 'linux')(
       {
         message: 'this process cannot open more connections and is slowing down',
         code: 'EMFILE',
-        hint: 'raise the limit of open files of this process (ulimit -n)',
+        hint: "raise this process's limit on open files (ulimit -n)",
       },
     ])
   },

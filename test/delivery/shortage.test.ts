@@ -70,7 +70,7 @@ test('a shortage is reported once, with a hint, and once when it is over', async
     {
       message: 'this process cannot open more connections and is slowing down',
       code: 'EMFILE',
-      hint: 'raise the limit of open files of this process (ulimit -n)',
+      hint: "raise this process's limit on open files (ulimit -n)",
     },
   ])
   expect(infos).toEqual([])

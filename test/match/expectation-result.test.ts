@@ -67,13 +67,13 @@ describe('the result of an expectation', () => {
 
   test('says what is wrong with a request that is not a webhook', () => {
     const malformed = {
-      ...subject(null, { status: 400, reason: 'A track needs the name of its event' }),
+      ...subject(null, { status: 400, reason: 'A track call needs an event name' }),
       seq: 1,
     }
     const { shortfall } = resultOf('type:track', [malformed])
     expect(shortfallText(shortfall!)).toBe(
       [
-        'The nearest request is #1, which is not a webhook: A track needs the name of its event',
+        'The nearest request is #1, which is not a webhook: A track call needs an event name',
         '        expected  received',
         '! type  track     absent',
       ].join('\n'),

@@ -56,7 +56,7 @@ test('a wrong signature leads to a correct handler, in eight languages', async (
   await page.getByLabel('Handler for go').getByText('crypto/hmac').waitFor()
   expect(await accessibilityFaults(page)).toEqual([])
   await page.getByRole('button', { name: 'Copy handler' }).click()
-  await page.getByText('The handler is copied.').waitFor()
+  await page.getByText('The handler has been copied.').waitFor()
   const copied = await page.evaluate<string>('navigator.clipboard.readText()')
   expect(copied).toMatch(/^package main/)
 })
@@ -167,7 +167,7 @@ test.each([
   await page.getByRole('button', { name: 'Copy as…' }).click()
   expect(await accessibilityFaults(page)).toEqual([])
   await page.getByRole('button', { name, exact: true }).click()
-  await page.getByText(`The ${copied} is copied.`).waitFor()
+  await page.getByText(`The ${copied} has been copied.`).waitFor()
   expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(text)
 })
 

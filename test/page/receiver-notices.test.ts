@@ -13,7 +13,7 @@ describe('a notice', () => {
     const notice = page.locator('.notice')
     await page.getByRole('option').click()
     await page.getByRole('button', { name: 'Copy as curl' }).click()
-    await notice.getByText('The curl command is copied.').waitFor()
+    await notice.getByText('The curl command has been copied.').waitFor()
     await notice.hover()
     await page.clock.runFor(30_000)
     expect(await notice.count()).toBe(1)

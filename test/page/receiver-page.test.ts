@@ -40,12 +40,12 @@ describe('the list', () => {
     const command = `npx evroute send track --to ${url} --secret YOUR_SECRET`
     expect(await page.getByText('npx evroute send track').innerText()).toBe(command)
     await page.getByRole('button', { name: 'Copy command' }).click()
-    await page.getByText('The command is copied.').waitFor()
+    await page.getByText('The command has been copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command)
     await page.getByRole('button', { name: 'Send a sample' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: url }).click()
-    await page.getByText('The URL is copied.').waitFor()
+    await page.getByText('The URL has been copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(url)
   })
 
@@ -280,7 +280,7 @@ describe('a request', () => {
     const page = await openPage(url)
     await page.getByRole('option').click()
     await page.getByRole('button', { name: 'Copy as curl' }).click()
-    await page.getByText('The curl command is copied.').waitFor()
+    await page.getByText('The curl command has been copied.').waitFor()
     const copied = await page.evaluate<string>('navigator.clipboard.readText()')
     expect(copied).toMatch(/^curl -g -i -X POST 'http:\/\/127\.0\.0\.1:\d+\/hook' .*x-signature/)
     expect(copied).toContain(`u_'\\''1`)

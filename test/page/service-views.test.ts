@@ -168,7 +168,7 @@ describe('sources', () => {
       /^curl -u 'wk_example': 'http:\/\/127\.0\.0\.1:\d+\/v1\/track'/,
     )
     await website.getByRole('button', { name: 'Copy' }).click()
-    await page.getByText('The sample code is copied.').waitFor()
+    await page.getByText('The sample code has been copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await setup.innerText())
   })
 })

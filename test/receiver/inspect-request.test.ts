@@ -99,7 +99,7 @@ describe('a request that is not a webhook', () => {
   test('is answered 400 with the reason, and recorded as such', async () => {
     const { receiver, url } = await start({ respond: 503 })
     const reply = await post(url, '{"type":"track","userId":"u_1"}')
-    const message = 'A track needs the name of its event'
+    const message = 'A track call needs an event name'
     expect(reply).toMatchObject({ status: 400, body: { error: { code: 'no_event', message } } })
     expect(receiver.events[0]).toMatchObject({
       kind: 'malformed',

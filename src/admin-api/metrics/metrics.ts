@@ -249,7 +249,7 @@ function histogramsIn(registry: Registry) {
   return {
     delivery: histogram(
       'evroute_delivery_latency_seconds',
-      'Time from the acceptance of an event until a 2xx answer of an endpoint is recorded.',
+      'Time from the acceptance of an event until a 2xx answer from an endpoint is recorded.',
       { labelNames: ['destination'], buckets: latencyBucketsSeconds },
     ),
     request: histogram(
@@ -308,7 +308,7 @@ function countersIn(registry: Registry) {
       'Reloads of the configuration, by result: applied, unchanged or refused.',
       ['result'],
     ),
-    responses: counter('evroute_webhook_responses_total', 'Answers of endpoints, by status.', [
+    responses: counter('evroute_webhook_responses_total', 'Answers from endpoints, by status.', [
       'destination',
       'endpoint',
       'status',

@@ -23,7 +23,7 @@ export class RecentLosses {
     this.#clock = clock
   }
 
-  /** Adds deliveries that were lost now. `reason` lists one or more errors, such as `timeout, status_503`. */
+  /** Adds deliveries that have just been lost. `reason` lists one or more errors, such as `timeout, status_503`. */
   count(destinationId: string, reason: string, deliveries: number): void {
     const lastMs = this.#clock.nowMs()
     const {

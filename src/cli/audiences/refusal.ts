@@ -31,7 +31,7 @@ export function refusalError(
       return new SettingError(
         '--key',
         `Cannot use the key ${plainText(key)}: it already belongs to ${what} of the source ${plainText(sourceId)}`,
-        'Choose a different --key, or pass that --source and --class. `evroute audience remove` frees the key.',
+        'Choose a different --key, or pass the --source and --class of that audience. `evroute audience remove` frees the key.',
       )
     }
   }

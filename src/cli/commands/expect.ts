@@ -16,7 +16,7 @@ const options = {
   }),
   ...inGroup('Output:', {
     reports: reportOption,
-    json: flag('--json', 'write a record for each expectation to stdout'),
+    json: flag('--json', 'write each expectation to stdout as JSON'),
     quiet: flag('-q, --quiet', 'print only unmet expectations'),
     color: flag('--no-color', 'print without colours'),
   }),

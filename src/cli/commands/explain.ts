@@ -39,7 +39,7 @@ Header values are not shown.
 Exit codes: 0 every call can be sent or is filtered out; 2 usage or a wrong
 configuration; 3 rejected rows; 7 a file cannot be read; 130 interrupted.`,
   run: async (values, { io }, [file]: [string]) => {
-    // Explain plans webhooks. Without `to`, EVROUTE_ENDPOINT would select a service.
+    // This command plans webhooks. Without `to`, EVROUTE_ENDPOINT would select a service.
     const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = values
     const given = await readSendingOptions({ ...values, to, dryRun: true }, io)
     const configured = await configuredTarget(values, io)

@@ -35,7 +35,7 @@ const options = {
   ...inGroup('Passing on:', {
     forwardTo: option(
       '--forward-to <url>',
-      'a port or URL: 3000, track=localhost:3000',
+      'port or URL; one type: track=localhost:3000',
       forwardFlag,
     ).or([]),
     forwardFilter: option('--forward-filter <match>', 'forward only matching requests'),
@@ -50,7 +50,7 @@ const options = {
       (text) => (text === '0' ? 0 : durationUpTo(forwardTimeoutMsMax)(text)),
     ),
     forwardInsecure: flag('--insecure', 'accept any certificate from --forward-to'),
-    program: option('--on-event <program>', 'run this per request, with its record on stdin'),
+    program: option('--on-event <program>', 'run this for each request, as JSON on stdin'),
     allowUnverified: flag('--allow-unverified', 'pass on unverified requests too'),
   }),
   ...inGroup('How long:', {
@@ -64,34 +64,28 @@ const options = {
   ...expectationOptions,
   // The receiver checks the names of faults, certificates and scenarios.
   ...inGroup('Answers:', {
-    respond: option('--respond <plan>', 'answers such as 503x3,200, repeatable [200]', repeatable),
-    delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),
-    failShare: option(
-      '--fail <percent>',
-      'share of answers to fail, with 500 or --fault',
-      shareFlag,
+    respond: option(
+      '--respond <plan>',
+      'answers; 503x2,200 is 503, 503, then 200s [200]',
+      repeatable,
     ),
+    delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),
+    failShare: option('--fail <percent>', 'share of answers that fail: 500, or --fault', shareFlag),
     fault: option<Fault>('--fault <name>', 'fault to use, listed below'),
     seed: option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER)),
-    tls: option<TlsKind>('--tls <kind>', 'serve HTTPS, with a certificate listed below'),
+    tls: option<TlsKind>('--tls <kind>', 'serve HTTPS, with a certificate of this kind'),
     endpoints: option('--endpoints <n>', 'listen on up to 5 ports', countFlag(1, endpointsMax)),
     // A scenario sets all of these itself.
-    scenario: option('--scenario <name>', 'play this error scenario, listed below').conflicts([
-      'respond',
-      'delay',
-      'fail',
-      'fault',
-      'seed',
-      'tls',
-      'endpoints',
-    ]),
+    scenario: option('--scenario <name>', 'play one of the error scenarios listed below').conflicts(
+      ['respond', 'delay', 'fail', 'fault', 'seed', 'tls', 'endpoints'],
+    ),
   }),
   ...outputOptions({ quiet: 'print only requests', verbose: 'print payloads too' }),
   ...inGroup('Output:', {
     shown: option('--filter <match>', "show only what matches, such as 'type:track'"),
     save: option('--save <file>', 'append every request to an NDJSON file'),
     last: option('--last <n>', 'first show the last n requests from --save', countFlag(1, lastMax)),
-    input: flag('--no-input', 'read no keys, even on a terminal'),
+    input: flag('--no-input', 'ignore the keyboard, even on a terminal'),
   }),
 }
 

@@ -22,12 +22,16 @@ const options = {
     reports: reportOption,
   }),
   ...inGroup('The receiver:', {
-    respond: option('--respond <plan>', 'answers such as 503x3,200, repeatable [200]', repeatable),
+    respond: option(
+      '--respond <plan>',
+      'answers; 503x2,200 is 503, 503, then 200s [200]',
+      repeatable,
+    ),
     secret: option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]'),
     serve: flag('--serve', 'put a service in front of the receiver'),
     clock: option(
       '--clock <clock>',
-      'real or virtual; virtual retries at once',
+      'real, or virtual to skip waits before retries',
       choiceOf(['real', 'virtual']),
     ),
     save: option('--save <file>', 'append every request to an NDJSON file'),
@@ -49,8 +53,8 @@ export type RunValues = ValuesOf<typeof options>
 /** Adds `evroute run`. */
 export const addRunCommand = command({
   name: 'run',
-  summary: 'run a command beside a receiver, and check what arrives',
-  description: 'Runs a command beside a receiver on a free port, and checks what arrived.',
+  summary: 'run a command with a receiver, and check what arrives',
+  description: 'Runs a command with a receiver on a free port, and checks what arrived.',
   usage: '[options] -- <command> [arguments...]',
   arguments: [['[command...]', 'the command, run without a shell']],
   options,

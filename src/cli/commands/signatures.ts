@@ -19,7 +19,7 @@ export const addSignCommand = command({
   arguments: [['[file]', 'the body, - for stdin', '-']],
   options: {
     secret: secretOption,
-    json: flag('--json', 'write a record instead of the bare value'),
+    json: flag('--json', 'write a JSON record, not only the signature'),
   },
   after: `Example:
   evroute sign --secret s3cret < body.json
@@ -53,7 +53,7 @@ export const addVerifyCommand = command({
     secret: secretOption,
     config: option('--config <file>', "try the secrets of a service's destinations too"),
     language: option('--language <name>', 'if invalid, print a correct handler in this language'),
-    json: flag('--json', 'write a record instead of text'),
+    json: flag('--json', 'write a JSON record instead of text'),
     verbose: flag('-v, --verbose', 'if it is invalid, print a handler for express'),
     color: flag('--no-color', 'print without colours'),
   },

@@ -8,7 +8,7 @@ const options = {
   to: option('--to <url>', 'where "Resend" sends requests'),
   secret: option('--secret <value>', 'sign edited requests [EVROUTE_SECRET]'),
   open: flag('--open', 'open the page in a browser'),
-  json: flag('--json', "write a record with the page's URL to stdout"),
+  json: flag('--json', "write the page's URL to stdout as JSON"),
 }
 
 /** The parsed options of `evroute view`. */

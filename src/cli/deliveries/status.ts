@@ -118,7 +118,7 @@ export function statusText(
     case 'pending':
       return waitingText(delivery, nowMs, waitOf(delivery))
     case 'delivered':
-      return `delivered with its ${ordinal(delivery.attempts)} attempt${ending(delivery, nowMs)}`
+      return `delivered on its ${ordinal(delivery.attempts)} attempt${ending(delivery, nowMs)}`
     case 'failed':
       return `failed${ending(delivery, nowMs)}: ${failureText(delivery)}`
     case 'expired': {

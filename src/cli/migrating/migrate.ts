@@ -94,7 +94,7 @@ async function report(
       for (const column of outcome.columns) note(run, `Different: ${column}`)
       note(
         run,
-        `The move was undone: ${to} stored other values than ${from} has. Please report this, with the lines above`,
+        `The move was undone: ${to} stored values that differ from those in ${from}. Please report this, with the lines above`,
       )
       return exitCodes.internal
   }

@@ -9,7 +9,7 @@ export type TestBed = Awaited<ReturnType<typeof openTestBed>>
 export async function openTestBed(
   options: Pick<ReceiverOptions, 'secret' | 'respond'> & {
     readonly serve: boolean
-    /** Whether retries of the service take no time once the command has ended. */
+    /** Whether the service retries without waiting, once the command has ended. */
     readonly virtualClock: boolean
   },
 ) {

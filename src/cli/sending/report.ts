@@ -308,7 +308,7 @@ export class Report implements Observer {
     }
     if (status >= 300 && status < 400) {
       const fix =
-        'Use the URL that the endpoint redirects to, often the same with https or a final slash'
+        'Use the URL that the endpoint redirects to, often the same with https or a trailing slash'
       this.#advise('redirect', `Redirects are not followed. ${fix}`)
     }
   }

@@ -27,7 +27,7 @@ export interface RowGroup {
 
 /** The rows of a command. They can be read once. */
 export interface RowSource extends AsyncIterable<RowGroup> {
-  /** The number of rows that were not selected so far; undefined if the command sends all rows. */
+  /** How many rows were skipped so far, because they were not selected; undefined if the command sends all rows. */
   readonly skipped?: number
   /** Estimates the total number of rows from the number of parsed rows; undefined if it is unknown. */
   total(parsed: number): number | undefined

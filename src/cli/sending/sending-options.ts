@@ -58,7 +58,7 @@ export interface ConfiguredTarget {
 
 /** The options that describe the endpoints of webhooks. */
 export const webhookOptions = inGroup('Where to:', {
-  to: option('--to <url>', 'endpoint, up to 5 times [EVROUTE_URL or port 4100]', repeatable),
+  to: option('--to <url>', 'endpoint; up to 5 flags [EVROUTE_URL or port 4100]', repeatable),
   headers: option('-H, --header <name: value>', 'static header, repeatable', headerFlag),
   secret: option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]'),
 })
@@ -80,7 +80,7 @@ export const sendingOptions = {
     store: option('--store <url>', 'keep undelivered webhooks here and resume later'),
     retryForMs: option(
       '--retry-for <duration>',
-      'retry for up to 30d, 0s to try once [60s]',
+      'how long to retry, up to 30d; 0s: never [60s]',
       durationUpTo(limits.retryWindowMsMax),
     ),
     timeoutMs: option(
@@ -90,12 +90,12 @@ export const sendingOptions = {
     ).or(limits.endpointDeadlineMs),
     clock: option(
       '--clock <kind>',
-      'real or virtual; virtual retries at once [real]',
+      'real, or virtual to skip waits for retries',
       choiceOf(['real', 'virtual']),
     ),
     flushAt: option(
       '--flush-at <n>',
-      'calls in a batch [20 to 250]',
+      'calls in a batch [20; 250 if many wait]',
       countFlag(1, limits.intakeBatchEventsMax),
     ),
     flushAfterMs: option(

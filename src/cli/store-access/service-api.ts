@@ -191,7 +191,7 @@ export class ServiceApi {
     const reason = known ?? code ?? messageOf(error)
     return unusable(
       `Cannot reach the service at ${this.#url}: ${reason}`,
-      'Check that `evroute serve` runs there, and that the URL is the one of its admin API.',
+      'Check that `evroute serve` is running there, and that this is the URL of its admin API.',
       error,
     )
   }
@@ -213,7 +213,7 @@ function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Yields the bytes. A read error aborts `failure`, because the request would replace the error with its own. */
+/** Yields the bytes. Keeps a read error in `failure`, because the request would replace the error with its own. */
 async function* noting(
   bytes: AsyncIterable<Uint8Array>,
   failure: AbortController,

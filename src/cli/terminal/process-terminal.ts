@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder'
 export interface TerminalListeners {
   input(text: string): void
   resized(): void
-  /** Called when this process begins, or continues, to read keys. */
+  /** Called when this process starts or resumes reading keys. */
   entered(): void
   /** Called before this process stops reading keys, for a while or for good. */
   leaving(): void
@@ -65,7 +65,7 @@ export class ProcessTerminal {
       stderr.off('resize', onResize)
       process.off('SIGCONT', enter).off('exit', leave)
     }
-    // Ignore that the terminal is closed: it can be neither read nor restored, and the SIGHUP ends the process.
+    // Ignore the error of a closed terminal: it can be neither read nor restored, and the SIGHUP ends the process.
     stdin.on('error', () => undefined)
     stderr.on('resize', onResize)
     process.on('SIGCONT', enter).on('exit', leave)

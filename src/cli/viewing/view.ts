@@ -9,7 +9,7 @@ import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import { readSecret } from '../secret.ts'
 
-/** Shows a capture on a page until a signal. */
+/** Shows a capture on a page until a signal arrives. */
 export async function view(path: string, values: ViewValues, io: Io): Promise<ExitCode> {
   const { port, to, json, open } = values
   const secret = await readSecret(values.secret, io)

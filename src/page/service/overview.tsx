@@ -44,7 +44,7 @@ interface Parts {
   readonly problems: AnswerRecord<'overview'>['problems']
 }
 
-/** Problems, each with advice. Later ones are folded. Renders nothing if there are no problems. */
+/** Problems, each with advice. Those after the first few are folded. Renders nothing if there are no problems. */
 export function Problems({ problems }: Parts): JSX.Element | null {
   if (problems.length === 0) return null
   const later = problems.slice(unfoldedMax)
@@ -79,7 +79,7 @@ function ProblemList({ problems }: Parts): JSX.Element {
               </>
             )}{' '}
             {destination !== null && (
-              // "Since" marks failed deliveries. All other problems are about waiting deliveries.
+              // A problem with "Since" is about failed deliveries. Every other problem is about waiting deliveries.
               <a
                 href={deliveriesPath({
                   destination,

@@ -88,7 +88,7 @@ class ServiceSession {
     })
   }
 
-  /** Asks whether to send a test event to a destination. The question tells the size of the destination's backlog. */
+  /** Asks whether to send a test event to a destination. The question states the size of the destination's backlog. */
   async proposeTest(id: string): Promise<void> {
     await this.#withDestination(id, ({ pending }) => ({
       title: `Send 1 test event to ${id}?`,

@@ -12,7 +12,7 @@ const hashedBytesMax = 16 * 1024 * 1024
 /** Each search reserves this time, plus 1 ms per `bytesPerMs` bytes of the body. At most 20 run a second on average. */
 const spacingMs = 50
 const bytesPerMs = 256
-/** No search runs while more time than this is reserved. */
+/** No search begins while more time than this is reserved for earlier ones. */
 const burstMs = 2_000
 
 interface DigestRecipe extends Mistake {
@@ -160,7 +160,7 @@ class Trials {
 function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
   const names = Object.keys(headers)
   if (names.includes('webhook-signature')) {
-    const finding = 'The request has only the signature of Standard Webhooks'
+    const finding = 'The request has only a Standard Webhooks signature'
     const fix = 'Send X-Signature too, or verify webhook-signature instead.'
     return diagnosisOf([{ code: 'standard_webhooks', finding, fix }])
   }

@@ -19,7 +19,7 @@ export interface NamedSecret {
 /** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe extends Mistake {
   readonly key: Buffer
-  /** Whether the mistake is not tried together with a mistake in the body, because a sender hardly makes both. */
+  /** Whether the mistake is not tried together with one in the body, because a sender is unlikely to make both. */
   readonly isAlone?: boolean
 }
 

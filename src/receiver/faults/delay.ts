@@ -3,7 +3,7 @@ import { formatDuration, parseDuration } from '../../model/index.ts'
 /** The range in which the delay of each answer is chosen at random. */
 export interface DelayRange {
   readonly fromMs: number
-  /** The longest delay, included. */
+  /** The longest delay, inclusive. */
   readonly toMs: number
 }
 

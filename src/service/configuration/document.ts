@@ -45,7 +45,7 @@ function orNull<Setting extends z.ZodType>(setting: Setting) {
   return setting.nullable().default(null)
 }
 
-/** A text that the file may replace by `env:NAME` or `@file`. The check applies to the resolved text. */
+/** A text that the file may also give as `env:NAME` or `@file`. The check applies to the resolved text. */
 function secret(isAccepted: (text: string) => boolean, accepted: string) {
   return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted))
 }
@@ -285,7 +285,7 @@ export const documentSchema = section(
       ),
       publicUrl: pattern(
         /^https?:\/\/[^/?#\s@]+(\/[^/?#\s]+)*$/,
-        'a full http or https URL without a query or final slash',
+        'a full http or https URL without a query or trailing slash',
       )
         .optional()
         .meta(example('https://events.example.com'))
@@ -322,7 +322,7 @@ export const documentSchema = section(
         'The store of deliveries: memory:, sqlite:<file> relative to this file, or postgres://user:password@host:5432/database; also env:NAME or @file. A change needs a restart.',
       ),
     tracing: orNull(z.boolean(accepts('true, false or null'))).describe(
-      'If an OpenTelemetry SDK is loaded, null and true record spans and pass the traceparent of a request on to its webhooks. Without an SDK, only true passes it on. false turns both off. A change needs a restart.',
+      'With null or true, if an OpenTelemetry SDK is loaded, the service records spans, and passes the traceparent of a request on to its webhooks. Without an SDK, it passes the traceparent on only with true. false turns both off. A change needs a restart.',
     ),
     senderThreads: orNull(wholeNumber(0, 16)).describe(
       'Number of threads that sign and send webhooks; with 0, the main thread does. null means 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',

@@ -51,7 +51,7 @@ const secretSettings: readonly SecretSetting[] = [
   { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-/** Kept out of `secretSettings`, because a problem may quote a wrong URL, such as a number. */
+/** Not in `secretSettings`, so that a problem can quote a value that is no URL, such as a number. */
 const endpointUrl: SecretSetting = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,
@@ -66,7 +66,8 @@ export function secretSettingAt(path: DocumentPath): SecretSetting | undefined {
   )
 }
 
-/** Whether a value may be a secret. Also true above a secret's path: the secret may stand in place of an object. */
+/** Whether a value may be a secret. Also true for the parents of a secret's path, because somebody may have written the
+ * secret where an object belongs. */
 export function mayBeSecret(path: DocumentPath): boolean {
   return secretSettings.some(({ pattern }) => leadsTo(path, pattern))
 }
@@ -78,7 +79,7 @@ function leadsTo(path: DocumentPath, pattern: DocumentPath): boolean {
   )
 }
 
-/** Replaces every `env:NAME` and `@file` in a document by its value. An unreadable one stays and becomes a problem. */
+/** Replaces every `env:NAME` and `@file` in a document with its value. Unreadable ones stay and become problems. */
 export async function resolveSecrets(
   document: unknown,
   sources: SecretSources,

@@ -11,8 +11,8 @@ export interface EndRequest<End extends LeaseEnd> extends Pick<SettleRequest, 'n
 }
 
 /**
- * Calls `beginEnd` for each settlement. False means that the lease has ended or is already ending. Then only the first
- * try of the settlement is kept, as a request.
+ * Calls `beginEnd` for each settlement. If it returns false, the lease has ended or is already ending, and only the
+ * first try of the settlement is kept, as a request.
  */
 export function beginEnds<End extends LeaseEnd>(
   batch: EndRequest<End>,

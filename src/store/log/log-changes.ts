@@ -18,7 +18,7 @@ interface FoundRow {
   readonly state: LoggedState
   /** The end of its retry window; null if it was not tried. */
   readonly expires_at: number | null
-  /** The time by which its range is ordered. */
+  /** The time that orders its {@link Range}. */
   readonly at: number
 }
 
@@ -203,7 +203,10 @@ function findIn(
     ${deliveries} ${some}`)
 }
 
-/** Includes the time of the last delivery, because others may have the same. Changed ones are not found again. */
+/**
+ * The condition that a delivery does not come before a position. Others may have the same time as the last delivery, so
+ * includes that time. Deliveries that were already changed no longer match.
+ */
 function isNotBefore({ destinationId, atMs }: ChangePosition, by: Range['by']): Sql {
   const id = sql`${destinationId}`
   return sql`AND destination.destination_id >= ${id} AND delivery.${raw(by)} >= CASE

@@ -109,7 +109,7 @@ async function move(
 ): Promise<MoveOutcome> {
   const isMoved = await target.has(source.move)
   const { place } = target
-  // Count before the transaction begins, because the server ends transactions that are idle for long.
+  // Count before the transaction begins, because the server ends transactions that stay idle for too long.
   const ofSource = source.figures()
   const work = async (session: Session): Promise<MoveOutcome> => {
     const columns = await writeRows(source, session, { ...request, figures: ofSource })

@@ -22,7 +22,7 @@ export interface MovedTable {
   readonly rowsAtOnce?: number
 }
 
-/** PostgreSQL's columns of counts, each with the expression that adds up SQLite's rows with its name. */
+/** PostgreSQL's columns of counts, each with the expression that sums SQLite's rows of the same name. */
 const countColumns = [
   ...Object.keys(emptyLedger),
   'purged_delivered',

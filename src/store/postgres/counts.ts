@@ -51,7 +51,7 @@ export function countRows(
   )
 }
 
-/** Neither the rows nor `after` can be `delivered`: its count does not change here. */
+/** Neither a row nor `after` can be in the state `delivered`, because its count does not change here. */
 export const countChanges: CountChanges = (rows, after) => {
   const changeOf = (state: LoggedState): string =>
     `${after === state ? 'count(*)' : '0'} - ${inState(state)}`

@@ -116,7 +116,7 @@ export class DeliveryQueue {
     const lease = this.#leases.begin(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own(), floors: this.#floors })
     const rows = await this.#answer(lease, this.#parts.delivering.rows<LeasedRow>(query))
-    // A delivery without a body stays leased, so that the next claim does not find it first again.
+    // A delivery without a body stays leased, so that the next claim finds other deliveries.
     this.#leases.hold(lease, rows)
     const leased = rows.filter(hasBody).map((row) => {
       const { destination_id: destinationId, lane } = row

@@ -78,8 +78,8 @@ function* writeNotifications(notifications: readonly NewEvent[], nowMs: number):
 }
 
 /**
- * Reserves consecutive ids, and returns the id before them. Makes adds wait until the rollback to the
- * savepoint. The rollback does not undo the change of the sequence.
+ * Reserves consecutive ids, and returns the id before them. Blocks other adds meanwhile, then ends the block by a
+ * rollback to a savepoint. The rollback does not undo the change of the sequence.
  */
 function* reserveIds(count: number): Script<number> {
   yield* run(raw('SAVEPOINT open_gate'))

@@ -15,7 +15,7 @@ const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesA
 
 const releasedProblem = 'the archive was released before its contents were erased'
 
-/** Returns the archives that regulations wait for, in a database that processes share. */
+/** Records which archives regulations wait for, in a database that processes share. */
 export function sharedArchives(database: Database, reading: Database): SharedRegulations {
   return {
     register: async ({ archives }) => {

@@ -116,7 +116,7 @@ export class RegulationNotifications {
       const of = (state: LoggedState): number =>
         counts.get(keyOf(sourceId, destinationId, state)) ?? 0
       const [pending, failed, expired] = [of('pending'), of('failed'), of('expired')]
-      // Count purged notifications as delivered: the others are kept until the regulation finishes.
+      // Count purged notifications as delivered: failed and expired ones are kept until the regulation finishes.
       const delivered = all - pending - failed - expired
       return { sourceId, destinationId, pending, delivered, failed, expired }
     })

@@ -1,7 +1,7 @@
 /** An id of at least this length is very unlikely to occur in a text by coincidence. */
 const tellingLength = 8
 
-/** The userIds of a regulation. Finds them as whole ids, and in texts. */
+/** The userIds of a regulation. Recognises an id that equals one of them, and a text that contains one. */
 export class SubjectIds {
   readonly #byLength = new Map<number, Set<string>>()
 

@@ -46,7 +46,7 @@ export class Checkpoints implements TransactionHooks {
     try {
       this.#database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // The next process that opens the file finds the pages in the log.
+      // Nothing is lost: the next process that opens the file finds the pages in the log.
     }
   }
 }

@@ -13,7 +13,7 @@ export type RowsStatement = readonly { readonly sql: string; readonly count: num
 /**
  * Makes a statement for any number of rows.
  *
- * @param row - the placeholders of a row, as in `(?, ?, 0)`. `?1` is the first value of `first` in `runRows`
+ * @param row - the placeholders of a row, as in `(?, ?, 0)`. `?1` is `first[0]` of `runRows`
  * @param sqlOf - returns the statement with the placeholders of all rows. Without `OR FAIL`, SQLite would copy
  * pages so that it could undo this statement alone
  */

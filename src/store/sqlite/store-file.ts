@@ -116,7 +116,7 @@ function expectOneName(path: string): void {
   if (stats === undefined || stats.nlink <= 1) return
   throw unusable(
     `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), so several processes could write to it at once`,
-    'Remove the other names, or copy the file and name the copy.',
+    'Remove its other hard links, or copy the file and name the copy.',
   )
 }
 

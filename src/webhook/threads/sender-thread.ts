@@ -28,7 +28,8 @@ function answerSenderCalls(port: MessagePort): void {
         parts[number] = {
           post: async (webhook) => {
             const endpoint = endpointsByUrl.get(webhook.url)
-            if (endpoint === undefined) throw new Error(`No sender has ${webhook.url}`)
+            if (endpoint === undefined)
+              throw new Error(`This thread has no sender for ${webhook.url}`)
             const outcome = await sender.post(endpoint, webhook)
             const result = { outcome, connections }
             connections = []

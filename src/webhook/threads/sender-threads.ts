@@ -52,8 +52,9 @@ class SenderThread {
   constructor() {
     this.#calls = new ThreadCalls(startWorker(program.url), {
       onNotice: ({ sender, message, fields }) => this.#logs.get(sender)?.warn(message, fields),
-      closedError: () => new Error('Cannot send webhooks: their thread is closed'),
-      deathError: (end, cause) => new Error(`Cannot send webhooks: their thread ${end}`, { cause }),
+      closedError: () => new Error('Cannot send webhooks: the sender thread is closed'),
+      deathError: (end, cause) =>
+        new Error(`Cannot send webhooks: the sender thread ${end}`, { cause }),
     })
   }
 

@@ -208,7 +208,7 @@ describe('every command about a store', () => {
     child.kill('SIGKILL')
     await once(child, 'exit')
     const shown = await run(['deliveries', 'show', 'm_by_hand', '--store', url])
-    expect(shown.stdout).toContain('delivered with its 2nd attempt')
+    expect(shown.stdout).toContain('delivered on its 2nd attempt')
     expect(await audit(url)).toMatchObject({ code: 0 })
   })
 })

@@ -349,7 +349,7 @@ describe('a service', () => {
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
     expect(stderr).toBe(
       `evroute: Cannot reach the service at ${url}/: ECONNREFUSED. ` +
-        'Check that `evroute serve` runs there, and that the URL is the one of its admin API.\n',
+        'Check that `evroute serve` is running there, and that this is the URL of its admin API.\n',
     )
   })
 

@@ -39,7 +39,7 @@ describe('one call', () => {
     const { url } = await TestEndpoint.start({ status: 301, headers: { location: '/hook/' } })
     const { stderr } = await run(['send', 'track', '--to', url])
     expect(stderr).toContain(
-      '  └ Redirects are not followed. Use the URL that the endpoint redirects to, often the same with https or a final slash\n',
+      '  └ Redirects are not followed. Use the URL that the endpoint redirects to, often the same with https or a trailing slash\n',
     )
   })
 

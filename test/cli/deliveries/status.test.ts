@@ -36,11 +36,11 @@ describe('statusText', () => {
     ],
     [
       { ...ended, state: 'delivered', attempts: 2 },
-      'delivered with its 2nd attempt at 10:28:00 (2m ago)',
+      'delivered on its 2nd attempt at 10:28:00 (2m ago)',
     ],
     [
       { ...ended, state: 'delivered', attempts: 1, settledAtMs: nowMs - 132 * second },
-      'delivered with its 1st attempt at 10:27:48 (2m ago)',
+      'delivered on its 1st attempt at 10:27:48 (2m ago)',
     ],
     [
       { ...ended, state: 'failed', reason: 'status_404' },

@@ -296,7 +296,7 @@ const elsewhere: readonly Row[] = [
     given: 'Standard Webhooks alone',
     request: { body: compact, headers: { 'webhook-signature': 'v1,bm90IHJlYWw=' } },
     mistake: 'standard_webhooks',
-    message: /only the signature of Standard Webhooks/,
+    message: /only a Standard Webhooks signature/,
   },
   {
     given: 'a different header',

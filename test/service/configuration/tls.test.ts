@@ -5,7 +5,7 @@ test.each<readonly [string, object, string]>([
   [
     'a public URL with a query',
     documentWith({ listen: { publicUrl: 'https://events.example.com/?a' } }),
-    'listen.publicUrl: Cannot use "https://events.example.com/?a": it must be a full http or https URL without a query or final slash',
+    'listen.publicUrl: Cannot use "https://events.example.com/?a": it must be a full http or https URL without a query or trailing slash',
   ],
   [
     'a certificate without its key',

@@ -108,7 +108,7 @@ describe('a store whose file has several names', () => {
   const refused = {
     code: 'store_unusable',
     message: expect.stringContaining('the file has 2 names (hard links)') as string,
-    hint: 'Remove the other names, or copy the file and name the copy.',
+    hint: 'Remove its other hard links, or copy the file and name the copy.',
   }
   let other = ''
 

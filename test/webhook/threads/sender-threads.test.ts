@@ -158,7 +158,7 @@ describe('threads', () => {
     await endpoint.received(1)
     const [worker] = await started
     void worker.terminate()
-    const failure = 'Cannot send webhooks: their thread has ended with exit code 1'
+    const failure = 'Cannot send webhooks: the sender thread has ended with exit code 1'
     await expect(outcome).rejects.toThrow(failure)
     await expect(post()).rejects.toThrow(failure)
     await post.sender.close()

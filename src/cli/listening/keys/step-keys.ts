@@ -257,7 +257,7 @@ function stepFilter(
   try {
     const filter = parseMatch(text)
     const { length } = matching(kept, filter)
-    const hint = length === 0 ? '' : ` Press up to pick ${length === 1 ? 'it' : 'one'}.`
+    const hint = length === 0 ? '' : ` Press the up arrow to pick ${length === 1 ? 'it' : 'one'}.`
     return {
       ...filtered(state, filter, kept),
       ...tell(
@@ -294,7 +294,7 @@ export function keysLine(state: KeysState, columnsMax: number, style: Style): Bo
       return { text: `${style.strong(editorPrompt)}${text}`, cursorBack }
     }
     case 'failure':
-      return plain('Fail the next one: 5 answers 503, t times out, esc cancels')
+      return plain('Press 5 for a 503 next, t for a timeout, esc to cancel')
     case 'number': {
       const { purpose, digits } = mode
       const prompt = purpose === 'pick' ? '#' : `Compare with #`

@@ -186,7 +186,7 @@ describe('the next failure', () => {
     { key: 't', failure: 'hang' },
     { key: 'T', failure: 'hang' },
   ])('f $key', ({ key, failure }) => {
-    expect(press('f').line).toBe('Fail the next one: 5 answers 503, t times out, esc cancels')
+    expect(press('f').line).toBe('Press 5 for a 503 next, t for a timeout, esc to cancel')
     const { state, effects } = press(`f${key}`)
     expect(effects).toEqual([{ kind: 'fail_next', failure }])
     expect(state.mode).toEqual({ kind: 'keys' })
@@ -214,7 +214,7 @@ describe('filtering', () => {
     expect(picked.picked).toBe(page)
     const { state, effects } = press('/type:track\r', picked)
     expect(textOf(effects)).toBe(
-      'Only requests that match type:track are shown: 1 so far. Press up to pick it.',
+      'Only requests that match type:track are shown: 1 so far. Press the up arrow to pick it.',
     )
     expect(press('e', state).effects).toEqual([{ kind: 'edit', event: ping }])
     const none = press('/type:delete\r', picked).state
