@@ -11,7 +11,7 @@ import {
   type TrackCall,
 } from '../model/index.ts'
 import { sleep } from '../runtime/index.ts'
-import { Batcher, type EncodedCall } from './batch.ts'
+import { Batch, type EncodedCall } from './batch.ts'
 import { CallLedger } from './call-ledger.ts'
 import { envelopeBytes } from './envelope.ts'
 import { ClientEvents, type ClientEventName, type ClientListener } from './events.ts'
@@ -65,7 +65,8 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
 export class Client {
   readonly #settings: ClientSettings
   readonly #events: ClientEvents
-  readonly #batcher: Batcher
+  /** The calls that wait for a flush. */
+  readonly #batch: Batch
   readonly #sender: Sender
   readonly #flushTimer: FlushTimer
   readonly #ledger: CallLedger
@@ -82,11 +83,11 @@ export class Client {
     this.#events = new ClientEvents(runtime.log)
     this.#ledger = new CallLedger({ callsMax: queueMax })
     const bytesMax = limits.batchBytesMax - envelopeBytes(writeKey)
-    this.#batcher = new Batcher({ callsMax: flushAt, bytesMax })
+    this.#batch = new Batch({ callsMax: flushAt, bytesMax })
     this.#flushTimer = new FlushTimer({
       clock: runtime.clock,
       afterMs: flushAfterMs,
-      flush: () => this.#send(this.#batcher.flush()),
+      flush: () => this.#flush(),
     })
     this.#sender = new Sender({
       writeKey,
@@ -155,7 +156,7 @@ export class Client {
 
   /** Sends every queued call. Resolves when every call recorded so far has been delivered or has failed. */
   async flush(): Promise<void> {
-    this.#send(this.#batcher.flush())
+    this.#flush()
     await this.#sender.idle()
   }
 
@@ -201,10 +202,13 @@ export class Client {
   #queue(call: EncodedCall): void {
     this.#ledger.queued()
     this.#settings.runtime.log.debug('queued', { type: call.type, messageId: call.messageId })
-    this.#send(this.#batcher.push(call))
+    if (!this.#batch.join([call])) {
+      this.#flush()
+      this.#batch.join([call])
+    }
     // A full queue accepts no calls, so waiting cannot fill the batch.
-    if (!this.#hasRoom()) this.#send(this.#batcher.flush())
-    if (this.#batcher.size > 0) this.#flushTimer.arm()
+    if (this.#batch.isFull || !this.#hasRoom()) this.#flush()
+    else this.#flushTimer.arm()
   }
 
   #refuse(code: EnqueueRefusalCode, message: string): EnqueueResult {
@@ -213,10 +217,10 @@ export class Client {
     return { status: 'refused', code, message }
   }
 
-  #send(batch: readonly EncodedCall[] | undefined): void {
-    if (batch === undefined) return
+  #flush(): void {
+    if (this.#batch.calls.length === 0) return
     this.#flushTimer.flushed()
-    this.#sender.send(batch)
+    this.#sender.send(this.#batch.take())
   }
 
   #hasRoom(): boolean {

@@ -1,7 +1,7 @@
-import type { EncodedCall, WaitingBatch } from './batch.ts'
+import type { EncodedCall, Batch } from './batch.ts'
 
 interface Waiting {
-  readonly batch: WaitingBatch
+  readonly batch: Batch
   readonly start: () => void
 }
 
@@ -22,7 +22,7 @@ export class Line {
   }
 
   /** Resolves when the batch may start. From then on, no calls join it. Call {@link end} when it has ended. */
-  turnOf(batch: WaitingBatch): Promise<void> {
+  turnOf(batch: Batch): Promise<void> {
     return new Promise((start) => {
       this.#waiting.push({ batch, start })
       this.#startNext()

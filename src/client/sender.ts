@@ -1,6 +1,6 @@
 import { messageOf } from '../model/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
-import { bytesOf, WaitingBatch, type BatchLimits, type EncodedCall } from './batch.ts'
+import { Batch, bytesOf, type BatchLimits, type EncodedCall } from './batch.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
 import { Exchanges } from './exchanges.ts'
 import { Line } from './line.ts'
@@ -56,7 +56,7 @@ export class Sender {
   /** Delivers a batch in the background. */
   send(calls: readonly EncodedCall[]): void {
     if (this.#line.join(calls)) return
-    const delivery = this.#deliverInTurn(new WaitingBatch(calls, this.#options.waitingLimits))
+    const delivery = this.#deliverInTurn(new Batch(this.#options.waitingLimits, calls))
     this.#underWay.add(delivery)
     void delivery.then(() => this.#underWay.delete(delivery))
   }
@@ -72,7 +72,7 @@ export class Sender {
     this.#exchanges.abort()
   }
 
-  async #deliverInTurn(batch: WaitingBatch): Promise<void> {
+  async #deliverInTurn(batch: Batch): Promise<void> {
     await this.#line.turnOf(batch)
     await this.#deliver(batch.calls, 0)
     this.#line.end()

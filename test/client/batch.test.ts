@@ -1,59 +1,57 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Batcher, WaitingBatch, type EncodedCall } from '../../src/client/batch.ts'
+import { Batch, type EncodedCall } from '../../src/client/batch.ts'
 import { encodeEnvelope, envelopeBytes } from '../../src/client/envelope.ts'
 import { encodedCall, startMs } from './support.ts'
 
-/** Feeds a batcher and returns every batch, including the last partial one. */
+/** Gathers calls one by one as a client does, and returns the calls of every batch. */
 function batches(calls: readonly EncodedCall[], callsMax: number, bytesMax: number) {
-  const batcher = new Batcher({ callsMax, bytesMax })
-  const full = calls.map((call) => batcher.push(call))
-  return [...full, batcher.flush()].filter((batch) => batch !== undefined)
+  const batch = new Batch({ callsMax, bytesMax })
+  const sent: (readonly EncodedCall[])[] = []
+  for (const call of calls) {
+    if (!batch.join([call])) {
+      sent.push(batch.take())
+      batch.join([call])
+    }
+    if (batch.isFull) sent.push(batch.take())
+  }
+  return [...sent, batch.take()].filter(({ length }) => length > 0)
 }
 
 function textOf(bytes: number): EncodedCall {
   return encodedCall('m', 'x'.repeat(bytes))
 }
 
-describe('Batcher', () => {
-  test('is full at callsMax', () => {
-    const batcher = new Batcher({ callsMax: 3, bytesMax: 1_000 })
-    const calls = ['a', 'b', 'c', 'd'].map((id) => encodedCall(id))
-    expect(calls.map((call) => batcher.push(call))).toEqual([
-      undefined,
-      undefined,
-      calls.slice(0, 3),
-      undefined,
-    ])
-    expect(batcher.size).toBe(1)
-    expect(batcher.flush()).toEqual([calls[3]])
-    expect(batcher.size).toBe(0)
-  })
+describe('Batch', () => {
+  const limits = { callsMax: 4, bytesMax: 32 }
 
-  test('passes on every call at once with callsMax 1', () => {
-    const batcher = new Batcher({ callsMax: 1, bytesMax: 1_000 })
-    expect(batcher.push(encodedCall('a'))).toHaveLength(1)
-    expect(batcher.flush()).toBeUndefined()
+  test('accepts calls in order, up to callsMax', () => {
+    const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((id) => encodedCall(id, id))
+    const batch = new Batch(limits)
+    expect(batch.join([a!])).toBe(true)
+    expect(batch.join([b!, c!])).toBe(true)
+    expect(batch.join([d!, e!])).toBe(false)
+    expect(batch.calls).toEqual([a, b, c])
+    expect([batch.isFull, batch.join([d!]), batch.isFull]).toEqual([false, true, true])
+    expect(batch.take()).toEqual([a, b, c, d])
+    expect(batch.take()).toEqual([])
   })
 
   test('counts one comma between two calls and no more', () => {
     // 10 + 1 + 10 + 1 + 10
+    const batch = new Batch(limits, [textOf(10)])
+    expect(batch.join([textOf(10), textOf(11)])).toBe(false)
+    expect(batch.join([textOf(10), textOf(10)])).toBe(true)
     const calls = [textOf(10), textOf(10), textOf(10)]
-    expect(batches(calls, 20, 32).map((batch) => batch.length)).toEqual([3])
-    expect(batches(calls, 20, 31).map((batch) => batch.length)).toEqual([2, 1])
+    expect(batches(calls, 20, 32).map(({ length }) => length)).toEqual([3])
+    expect(batches(calls, 20, 31).map(({ length }) => length)).toEqual([2, 1])
   })
 
-  test('keeps the call that did not fit for the next batch', () => {
-    const batcher = new Batcher({ callsMax: 20, bytesMax: 20 })
-    batcher.push(textOf(12))
-    expect(batcher.push(textOf(13))).toEqual([textOf(12)])
-    expect(batcher.size).toBe(1)
-    expect(batcher.push(textOf(6))).toBeUndefined()
-    expect(batcher.push(textOf(1))).toEqual([textOf(13), textOf(6)])
-  })
-
-  test('flush() returns nothing if there is nothing to flush', () => {
-    expect(new Batcher({ callsMax: 2, bytesMax: 10 }).flush()).toBeUndefined()
+  test('does not change the calls that are added', () => {
+    const first = [encodedCall('a', 'a')]
+    const batch = new Batch(limits, first)
+    batch.join([encodedCall('b', 'b')])
+    expect(first).toHaveLength(1)
   })
 
   test('stays within the limits in serialised bytes, loses nothing and keeps the order', () => {
@@ -95,32 +93,5 @@ describe('Batcher', () => {
         })
       }),
     )
-  })
-})
-
-describe('WaitingBatch', () => {
-  const limits = { callsMax: 4, bytesMax: 32 }
-
-  test('accepts batches in order, up to callsMax', () => {
-    const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((id) => encodedCall(id, id))
-    const batch = new WaitingBatch([a!], limits)
-    expect(batch.join([b!, c!])).toBe(true)
-    expect(batch.join([d!, e!])).toBe(false)
-    expect(batch.calls).toEqual([a, b, c])
-    expect(batch.join([d!])).toBe(true)
-    expect(batch.calls).toEqual([a, b, c, d])
-  })
-
-  test('counts one comma between two calls and no more', () => {
-    // 10 + 1 + 10 + 1 + 10
-    const batch = new WaitingBatch([textOf(10)], limits)
-    expect(batch.join([textOf(10), textOf(11)])).toBe(false)
-    expect(batch.join([textOf(10), textOf(10)])).toBe(true)
-  })
-
-  test('does not change the batches it is built from', () => {
-    const first = [encodedCall('a', 'a')]
-    new WaitingBatch(first, limits).join([encodedCall('b', 'b')])
-    expect(first).toHaveLength(1)
   })
 })

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { WaitingBatch } from '../../src/client/batch.ts'
+import { Batch } from '../../src/client/batch.ts'
 import { Line } from '../../src/client/line.ts'
 import { encodedCall } from './support.ts'
 
@@ -16,7 +16,7 @@ function lineOfTwo() {
   const add = (ids: string): void => {
     const calls = Array.from(ids, (id) => encodedCall(id))
     if (line.join(calls)) return
-    const batch = new WaitingBatch(calls, limits)
+    const batch = new Batch(limits, calls)
     void line.turnOf(batch).then(() => {
       begun.push(batch.calls.map(({ messageId }) => messageId).join(''))
     })
