@@ -9,6 +9,7 @@ import { copy, UncopiedDialog } from './copy.tsx'
 import { Detail } from './detail.tsx'
 import { dialog } from './dialog.tsx'
 import { ShownDialog } from './dialogs.tsx'
+import { focusFilter, onKeys } from './keys.ts'
 import { List } from './list.tsx'
 import { ShownNotice } from './notice.tsx'
 import { session } from './session.ts'
@@ -76,8 +77,7 @@ const states = {
   lost: { look: 'bad', text: 'Not connected' },
 } as const
 
-/** Keyboard shortcuts. They don't work in text fields and dialogs. */
-const keyActions: Readonly<Record<string, () => void>> = {
+onKeys({
   j: () => session.selectNeighbour(-1),
   k: () => session.selectNeighbour(1),
   Enter: () => document.getElementById('detail-heading')?.focus(),
@@ -86,26 +86,15 @@ const keyActions: Readonly<Record<string, () => void>> = {
   c: () => withRecord((record) => void copy('curl command', curlCommand(record, location.origin))),
   d: () => session.compare(),
   p: () => session.togglePause(),
-  '/': () => document.getElementById('filter')?.focus(),
+  '/': focusFilter,
   '?': () => (dialog.value = { kind: 'keys' }),
   Escape: () => session.leave(),
-}
+})
 
 function withRecord(act: (record: EventRecord) => void): void {
   const { value } = session.detail
   if (value.kind === 'shown') act(value.record)
 }
-
-document.addEventListener('keydown', (event) => {
-  const target = event.target as Element
-  const isWriting = target.closest('input, textarea, select, dialog') !== null
-  const isPressing = event.key === 'Enter' && target.closest('button, summary') !== null
-  if (isWriting || isPressing || event.ctrlKey || event.metaKey || event.altKey) return
-  const act = keyActions[event.key]
-  if (act === undefined) return
-  event.preventDefault()
-  act()
-})
 
 const root = document.getElementById('page')
 if (root !== null) render(<Page />, root)

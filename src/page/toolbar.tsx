@@ -73,7 +73,6 @@ function Filter(): JSX.Element {
   return (
     <form class="filter" role="search" onSubmit={apply}>
       <input
-        id="filter"
         type="search"
         aria-label="Filter"
         aria-invalid={problem !== undefined}

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
 import { gate } from '../support/gate.ts'
-import { unreachableUrl } from '../support/free-port.ts'
 import { goTo, openService, afterRefresh, startService, token } from './service.ts'
 
 withBrowser()
@@ -78,113 +77,6 @@ describe('the overview', () => {
     await page.getByRole('link', { name: 'Deliveries of crm' }).click()
     await expect.poll(() => page.getByRole('row').count()).toBe(11)
     expect(page.url()).toContain('state=failed')
-  })
-})
-
-describe('destinations', () => {
-  test('are shown with their endpoints, retried after a confirmation, and lead to deliveries', async () => {
-    const { page, endpoint, settled } = await openService()
-    await goTo(page, 'Destinations')
-    const crm = page.getByRole('region', { name: 'Destination crm' })
-    await expect.poll(() => crm.innerText()).toMatch(/0 pending, 1 delivered, 1 failed/)
-    expect(await crm.innerText()).toContain('✓ in use')
-    // Its path may be a secret.
-    expect(await crm.innerText()).toMatch(/\/…#\w{6}/)
-    await crm.getByRole('button', { name: 'Discard backlog' }).click()
-    await page.getByText('There is nothing to discard.').waitFor()
-    await crm.getByRole('button', { name: 'Retry failed' }).click()
-    await page.getByRole('heading', { name: 'Retry 1 delivery to crm?' }).waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
-    await page.getByRole('button', { name: 'Cancel' }).click()
-    expect(endpoint.requests).toHaveLength(2)
-    await crm.getByRole('button', { name: 'Retry failed' }).click()
-    await page.getByRole('button', { name: 'Retry', exact: true }).click()
-    await page.getByText('Retrying 1 delivery.').waitFor()
-    await expect.poll(() => settled.length).toBe(3)
-    await goTo(page, 'Overview')
-    await page.getByText('Retrying 1 delivery.').waitFor({ state: 'detached' })
-    await goTo(page, 'Destinations')
-    await expect
-      .poll(() => crm.innerText(), afterRefresh)
-      .toMatch(/0 pending, 2 delivered, 0 failed/)
-  })
-
-  test('with problems come first, and show them', async () => {
-    const endpoints = [{ url: await unreachableUrl() }]
-    const others = [{ id: 'mail', type: 'Webhooks', sources: ['website'], endpoints }]
-    const { track, link, warnings } = await startService([200], { others })
-    for (let count = 0; count < 12; count += 1) await track(`m_${count}`)
-    await expect.poll(() => JSON.stringify(warnings)).toContain('an endpoint is down')
-    const page = await openPage(link())
-    await goTo(page, 'Destinations')
-    const shown = page.getByRole('region', { name: /^Destination / })
-    await shown.first().waitFor()
-    const [first, second] = await shown.allInnerTexts()
-    expect(first).toMatch(/^mail\b[^]*is down: connection refused[^]*Next probe/)
-    expect(second).toMatch(/^crm\b/)
-    expect(second).not.toContain('✗')
-  })
-
-  test('show their filter, their rate, and how long the backlog takes at that rate', async () => {
-    const { document, endpoint, reconfigure, track, settled, link } = await startService([200])
-    const crm = { id: 'crm', type: 'Webhooks', sources: ['website'], filter: 'event:"Order *"' }
-    const endpoints = [{ url: endpoint.url, rate: '1/m' }]
-    await reconfigure({ ...document, destinations: [{ ...crm, endpoints }] })
-    for (const messageId of ['m_1', 'm_2', 'm_3']) await track(messageId)
-    await expect.poll(() => settled.length).toBe(1)
-    const page = await openPage(link())
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    await goTo(page, 'Destinations')
-    const shown = page.getByRole('region', { name: 'Destination crm' })
-    await shown.getByText('event:"Order *"').waitFor()
-    await expect
-      .poll(() => shown.innerText(), afterRefresh)
-      .toContain('at most 1/m: 2 pending deliveries take at least 2 min')
-  })
-
-  test('get a test event, are disabled and enabled again, each after a confirmation', async () => {
-    const { page, endpoint, track } = await openService()
-    await goTo(page, 'Destinations')
-    const crm = page.getByRole('region', { name: 'Destination crm' })
-    const confirm = async (name: string, consequence: RegExp): Promise<void> => {
-      await crm.getByRole('button', { name }).click()
-      await page.getByRole('dialog').getByText(consequence).waitFor()
-      await page
-        .getByRole('dialog')
-        .getByRole('button', { name: name.split(' ')[0]! })
-        .click()
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
-    }
-    await confirm(
-      'Send test event',
-      /signed and counted like other events\. No delivery is waiting\./,
-    )
-    await page.getByText('Sent a test event to crm.').waitFor()
-    await page.getByRole('cell', { name: 'u_sample' }).waitFor()
-    await expect.poll(() => endpoint.requests.length).toBe(3)
-    expect(endpoint.bodies[2]).toMatchObject({ type: 'track', userId: 'u_sample' })
-    await goTo(page, 'Destinations')
-    await confirm(
-      'Disable',
-      /No delivery is waiting\. Events that arrive while it is disabled are never sent to it\./,
-    )
-    await crm.getByText('– disabled').waitFor()
-    expect(await crm.getByRole('button', { name: 'Send test event' }).isDisabled()).toBe(true)
-    await track('m_off')
-    await confirm('Enable', /No delivery is waiting\. Later events are sent to it\./)
-    await crm.getByText('✓ enabled').waitFor()
-    await track('m_on')
-    await expect.poll(() => endpoint.requests.length).toBe(4)
-    expect(endpoint.bodies[3]).toMatchObject({ messageId: 'm_on' })
-    expect(await accessibilityFaults(page)).toEqual([])
-  })
-
-  test('show a message if there are none', async () => {
-    const { link } = await startService([200], { destinations: [] })
-    const page = await openPage(link())
-    await page.getByText('Nothing is wrong').waitFor()
-    await goTo(page, 'Destinations')
-    await page.getByText('No destination is configured').waitFor()
   })
 })
 

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import type { AnswerRecord, DestinationFields, EndpointFields } from '../../admin-api/index.ts'
+import { Field } from '../field.tsx'
 import { Pair, Shown } from '../shown.tsx'
 import { counted, countText, durationText, visibleText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
@@ -9,32 +11,65 @@ import { deliveriesPath } from './route.ts'
 import { session } from './service-session.ts'
 import { countLook, states } from './state-badge.tsx'
 
+/** Drawing 1,000 destinations takes more than a second. */
+const shownAtOnce = 50
+
 type Problem = AnswerRecord<'overview'>['problems'][number]
 
-export function Destinations(): JSX.Element {
+export function Destinations({ search }: { readonly search: string }): JSX.Element {
+  const [limit, setLimit] = useState(shownAtOnce)
   const reading = usePolled(readDestinations, [session.version.value])
   return (
-    <Shown reading={reading}>
-      {(destinations) => (
-        <>
-          <h2>Destinations</h2>
-          <p class="muted">{summaryText(destinations)}</p>
-          {destinations.map((each) => (
-            <Destination key={each.destination.id} {...each} />
-          ))}
-        </>
-      )}
-    </Shown>
+    <>
+      <h2>Destinations</h2>
+      <div class="conditions" role="search">
+        <Field
+          label="Search"
+          type="search"
+          placeholder="name, source, filter or URL"
+          value={search}
+          onInput={({ currentTarget }) => session.searchDestinations(currentTarget.value)}
+        />
+      </div>
+      <Shown reading={reading}>
+        {(destinations) => {
+          const found = destinations.filter(({ destination }) => isFound(destination, search))
+          return (
+            <>
+              <p class="muted" role="status">
+                {summaryText(found, destinations.length)}
+              </p>
+              {found.slice(0, limit).map((each) => (
+                <Destination key={each.destination.id} {...each} />
+              ))}
+              {found.length > limit ? (
+                <button type="button" onClick={() => setLimit(Infinity)}>
+                  Show all {countText(found.length)}
+                </button>
+              ) : null}
+            </>
+          )
+        }}
+      </Shown>
+    </>
   )
 }
 
-/** Counts the destinations, and those with problems: `1,000 destinations, 30 with problems`. */
-function summaryText(destinations: readonly Parts[]): string {
-  if (destinations.length === 0)
+function isFound({ id, sources, filter, endpoints }: DestinationFields, search: string): boolean {
+  const texts = [id, ...sources, filter ?? '', ...endpoints.map(({ url }) => url)]
+  const wanted = search.trim().toLowerCase()
+  return texts.some((text) => text.toLowerCase().includes(wanted))
+}
+
+/** Counts the destinations, and those with problems: `12 of 1,000 destinations, 3 with problems`. */
+function summaryText(found: readonly Parts[], all: number): string {
+  if (all === 0)
     return 'No destination is configured. Add one to the configuration file. The service reads the file again by itself.'
-  const wrong = destinations.filter(({ problems }) => problems.length > 0).length
+  if (found.length === 0) return 'No destination matches.'
+  const wrong = found.filter(({ problems }) => problems.length > 0).length
+  const part = found.length === all ? '' : `${countText(found.length)} of `
   const also = wrong === 0 ? '' : `, ${countText(wrong)} with problems`
-  return counted(destinations.length, 'destination') + also
+  return part + counted(all, 'destination') + also
 }
 
 interface Parts {

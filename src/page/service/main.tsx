@@ -1,6 +1,7 @@
 import { render, type JSX } from 'preact'
 import { UncopiedDialog } from '../copy.tsx'
 import { Dialog } from '../dialog.tsx'
+import { focusFilter, onKeys } from '../keys.ts'
 import { ShownNotice, tried } from '../notice.tsx'
 import { isSignedIn, signOut } from './api.ts'
 import { AudienceMembers, Audiences } from './audiences.tsx'
@@ -87,7 +88,6 @@ function showCurrent(link: HTMLAnchorElement | null): void {
 
 const plainViews: Readonly<Record<PlainView, () => JSX.Element>> = {
   overview: Overview,
-  destinations: Destinations,
   ledger: LedgerView,
   sources: Sources,
   audiences: Audiences,
@@ -97,6 +97,7 @@ const plainViews: Readonly<Record<PlainView, () => JSX.Element>> = {
 
 function View(): JSX.Element {
   const { value: route } = session.route
+  if (route.view === 'destinations') return <Destinations search={route.search} />
   if (route.view === 'deliveries') return <Deliveries conditions={route.conditions} />
   if (route.view === 'story') return <Story key={route.id} id={route.id} />
   if (route.view === 'audience') return <AudienceMembers key={route.id} id={route.id} />
@@ -129,3 +130,4 @@ function ConfirmDialog(): JSX.Element | null {
 const root = document.getElementById('page')
 if (root !== null) render(<Page />, root)
 session.follow()
+onKeys({ '/': focusFilter })

@@ -5,19 +5,12 @@ import type { Conditions } from './api.ts'
 export type Route =
   | { readonly view: PlainView }
   | { readonly view: 'deliveries'; readonly conditions: Conditions }
+  | { readonly view: 'destinations'; readonly search: string }
   | { readonly view: 'story' | 'audience'; readonly id: string }
 
 export type PlainView = (typeof plainViews)[number]
 
-const plainViews = [
-  'overview',
-  'destinations',
-  'ledger',
-  'sources',
-  'audiences',
-  'deletions',
-  'replay',
-] as const
+const plainViews = ['overview', 'ledger', 'sources', 'audiences', 'deletions', 'replay'] as const
 
 /** Reads the view from the fragment of the URL. */
 export function readRoute(hash: string): Route {
@@ -25,11 +18,13 @@ export function readRoute(hash: string): Route {
   const [view, ...rest] = path.split('/')
   const id = decoded(rest.join('/'))
   if (view === 'audiences' && id !== '') return { view: 'audience', id }
+  const parameters = new URLSearchParams(query)
+  if (view === 'destinations') return { view, search: parameters.get('search') ?? '' }
   if (view !== 'deliveries') {
     return { view: plainViews.find((known) => known === view) ?? 'overview' }
   }
   if (id !== '') return { view: 'story', id }
-  return { view, conditions: Object.fromEntries(new URLSearchParams(query)) }
+  return { view, conditions: Object.fromEntries(parameters) }
 }
 
 export function deliveriesPath(conditions: Conditions): string {

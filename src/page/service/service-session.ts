@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { DestinationFields } from '../../admin-api/index.ts'
 import type { RegulationType } from '../../model/index.ts'
+import { queryOf } from '../http.ts'
 import { notice, tell, tried } from '../notice.tsx'
 import { counted, visibleText } from '../text.ts'
 import * as api from './api.ts'
@@ -51,6 +52,12 @@ class ServiceSession {
       this.proposal.value = undefined
       if (notice.value?.isProblem !== true) notice.value = undefined
     })
+  }
+
+  /** Searches the destinations. Puts the text into the URL, without an entry in the history for each character. */
+  searchDestinations(search: string): void {
+    history.replaceState(null, '', `#/destinations?${queryOf({ search })}`)
+    this.route.value = { view: 'destinations', search }
   }
 
   /** Counts the deliveries that an action affects, and asks for confirmation. */
