@@ -308,7 +308,7 @@ function Facts({ record }: RequestParts): JSX.Element {
         <span class={`badge signature ${signature}`}>{signatureText(signature)}</span>
       </Pair>
       <Pair name="Answer">
-        <span class={`badge ${answerLook(status)}`}>{status ?? 'none'}</span>{' '}
+        <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span>{' '}
         <span class="muted">in {ms} ms</span>
         {injected === null ? null : ` (planned: ${injected})`}
       </Pair>

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { JSX, RefObject } from 'preact'
+import { failureWords } from '../model/failure-text.ts'
 import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
 import { copy } from './copy.tsx'
@@ -208,7 +209,9 @@ function Summary(row: EventSummary): JSX.Element {
         <span class="user">{userId ?? '–'}</span>
         {forwarded === null ? null : (
           <>
-            <span class={`forwarded ${answerLook(forwarded)}`}>→ {forwarded}</span>{' '}
+            <span class={`forwarded ${answerLook(forwarded)}`} title={String(forwarded)}>
+              → {failureWords(String(forwarded))}
+            </span>{' '}
             <span class="target">from {shortTarget(forwardedTo ?? '')}</span>
           </>
         )}

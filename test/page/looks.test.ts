@@ -52,7 +52,7 @@ test('narrow rows shorten neither the type nor the result of forwarding', async 
   for (const userId of ['u_1', 'u_2']) await send({ ...paid, userId, messageId: 'm_1' })
   const page = await openPage(url)
   await page.getByText('repeat of').waitFor()
-  await page.getByText('→ ECONNREFUSED').first().waitFor()
+  await page.getByText('→ connection refused').first().waitFor()
   for (const width of [320, 375, 900, 1_280]) {
     await page.setViewportSize({ width, height: 720 })
     const cut = await page.evaluate<readonly string[]>(`

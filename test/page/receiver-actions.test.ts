@@ -108,7 +108,7 @@ describe('the application that requests are forwarded to', () => {
     const { url, send } = await startReceiver({ forwardTo: [{ type: null, url: endpoint.url }] })
     await send(paid)
     const page = await openPage(url)
-    await page.getByText('→ ECONNREFUSED').click()
+    await page.getByText('→ connection refused').click()
     const answer = page.locator('.part-of-detail', { hasText: 'Answer of your application' })
     expect(await answer.innerText()).toMatch(/ECONNREFUSED[^]*Nothing listens there\./)
   })
