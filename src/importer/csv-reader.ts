@@ -1,11 +1,16 @@
 import { limits, type JsonObject } from '../model/index.ts'
 import { columnNames, csvDelimiters, detectDelimiter, unreadableTable } from './csv-header.ts'
 import { HeldText, type WholeText } from './held-text.ts'
+import { carriageReturn } from './json-bytes.ts'
+import { parseRecord, parseRecords, type ParsedRecord, type RecordRange } from './parse-records.ts'
 import { RecordScanner } from './record-scanner.ts'
 import { badRow, type TableRow } from './row.ts'
-import { splitRecord, type SplitRecord } from './split-record.ts'
 
 const loneReturn = /\r(?!\n|$)/
+
+interface ScannedRecord extends RecordRange {
+  readonly line: number
+}
 
 interface Layout {
   readonly delimiter: string
@@ -26,6 +31,8 @@ interface RecordContext {
  * may have lost their values, so each run of them is one bad row.
  *
  * A malformed or too large record, or one with the wrong number of cells, is a bad row and does not affect others.
+ * csv-parse alone would also drop the valid records after a malformed one (`skip_records_with_error`).
+ *
  * Memory holds only one record.
  */
 export class CsvReader {
@@ -53,13 +60,26 @@ export class CsvReader {
 
   /** Adds the rows that the chunk completes, including the header. Throws `cannot_read_file` for an unusable header. */
   push(chunk: Buffer, rows: TableRow[]): void {
-    const scanner = this.#scanner
+    let records: ScannedRecord[] = []
+    const readGathered = (): void => {
+      this.#readSound(chunk, records, rows)
+      records = []
+    }
     let start = 0
+    const scanner = this.#scanner
     for (let end = scanner.next(chunk, 0); end < chunk.length; end = scanner.next(chunk, start)) {
-      this.#readRecord(this.#held.complete(chunk.subarray(start, end)), rows)
-      this.#recordLine = scanner.line
+      const record = { start, end, line: this.#recordLine }
+      const isAlone = this.#held.keptBytes > 0 || this.#layout === undefined
+      if (isAlone || end - start > limits.callBytesMax) {
+        readGathered()
+        this.#readOne(this.#held.complete(chunk.subarray(start, end)), rows)
+      } else if (!isBlankLine(chunk, record)) {
+        records.push(record)
+      }
+      this.#recordLine = this.#scanner.line
       start = end + 1
     }
+    readGathered()
     this.#held.append(chunk.subarray(start))
   }
 
@@ -67,7 +87,7 @@ export class CsvReader {
   end(rows: TableRow[]): void {
     const text = this.#held.complete(Buffer.alloc(0))
     if (!this.#scanner.isQuoted) {
-      this.#readRecord(text, rows)
+      this.#readOne(text, rows)
       return
     }
     const message =
@@ -76,7 +96,17 @@ export class CsvReader {
     rows.push(badRow(this.#recordLine, 'invalid_csv', message))
   }
 
-  #readRecord({ bytes, isCut }: WholeText, rows: TableRow[]): void {
+  #readSound(chunk: Buffer, records: readonly ScannedRecord[], rows: TableRow[]): void {
+    const layout = this.#layout
+    if (layout === undefined) return
+    const parsed = parseRecords(chunk, records, layout.delimiter)
+    for (const [index, { start, end, line }] of records.entries()) {
+      const record = parsed[index]
+      if (record !== undefined) this.#addRow(record, { layout, line, bytes: end - start }, rows)
+    }
+  }
+
+  #readOne({ bytes, isCut }: WholeText, rows: TableRow[]): void {
     const layout = this.#layout
     const line = this.#recordLine
     if (layout === undefined) {
@@ -89,15 +119,15 @@ export class CsvReader {
       this.#reportWithoutValues(rows)
       const message = `A row must have at most ${limits.callBytesMax} bytes`
       rows.push(badRow(line, 'event_too_large', message))
-    } else {
-      const record = splitRecord(bytes, layout.delimiter)
+    } else if (!isBlankLine(bytes, { start: 0, end: bytes.length })) {
+      const record = parseRecord(bytes, layout.delimiter)
       this.#addRow(record, { layout, line, bytes: bytes.length }, rows)
     }
   }
 
-  #addRow(record: SplitRecord, context: RecordContext, rows: TableRow[]): void {
+  #addRow(record: ParsedRecord, context: RecordContext, rows: TableRow[]): void {
     if (hasNoValues(record, context.layout)) {
-      // A blank line is a record of one empty cell.
+      // A record of one empty cell is a blank line.
       if (record.cells.length === 1) return
       const { line, count } = this.#withoutValues ?? { line: context.line, count: 0 }
       this.#withoutValues = { line, count: count + 1 }
@@ -119,7 +149,7 @@ export class CsvReader {
     // UTF-16 text is full of NUL bytes, and no column name has one.
     if (bytes.includes(0)) throw unusableHeader('it is not UTF-8 text')
     const delimiter = detectDelimiter(bytes.toString('utf8'))
-    const record = splitRecord(bytes, delimiter)
+    const record = parseRecord(bytes, delimiter)
     if (record.kind === 'invalid') throw unusableHeader(`its header is not valid ${record.problem}`)
     const names = columnNames(record.cells)
     const columns = names.filter((name) => name !== '')
@@ -130,15 +160,19 @@ export class CsvReader {
   }
 }
 
+function isBlankLine(chunk: Buffer, { start, end }: RecordRange): boolean {
+  return end === start || (end === start + 1 && chunk[start] === carriageReturn)
+}
+
 function hasNoValues(
-  record: SplitRecord,
+  record: ParsedRecord,
   { names }: Layout,
-): record is SplitRecord & { readonly kind: 'cells' } {
+): record is ParsedRecord & { readonly kind: 'cells' } {
   if (record.kind === 'invalid' || record.cells.length > names.length) return false
   return record.cells.every((cell) => cell.trim() === '')
 }
 
-function rowOf(record: SplitRecord, { layout, line, bytes }: RecordContext): TableRow {
+function rowOf(record: ParsedRecord, { layout, line, bytes }: RecordContext): TableRow {
   if (record.kind === 'invalid') {
     return badRow(line, 'invalid_csv', `The row is not valid ${record.problem}`)
   }

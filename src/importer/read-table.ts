@@ -1,8 +1,5 @@
-import { EvrouteError } from '../model/index.ts'
-import { unreadableTable } from './csv-header.ts'
 import { inflate } from './inflate.ts'
 import type { TableRow } from './row.ts'
-import { TableReader } from './table-reader.ts'
 
 /**
  * Reads the rows of a list in groups: CSV with a header, or JSON as in `readRows`. Both may be gzipped.
@@ -18,6 +15,11 @@ export async function* readTable(
   input: AsyncIterable<Uint8Array>,
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
+  // Load the CSV parser only when it is needed: programs that read calls don't need it.
+  const [{ TableReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
+    import('./table-reader.ts'),
+    import('./csv-header.ts'),
+  ])
   const reader = new TableReader()
   for await (const part of inflate(input)) {
     if (part.kind === 'damaged') throw unreadableTable(part.message, 'Create the list again.')
@@ -25,16 +27,7 @@ export async function* readTable(
     if (rows.length > 0) yield rows
   }
   const rows = reader.end()
-  if (reader.isEmpty) {
-    // The program that wrote the list has probably failed.
-    const message = "The list is empty: it doesn't even have a header"
-    throw new EvrouteError({ code: 'cannot_read_file', message, hint: emptyHint })
-  }
-  // The rows after the header may have been lost.
-  if (rows.at(-1)?.kind === 'header') {
-    const fix = 'If there are no rows, end the header with a line break.'
-    const hint = `${fix} curl keeps line breaks only with --data-binary.`
-    throw unreadableTable('it ends within its header', hint)
-  }
+  if (reader.isEmpty) throw emptyList(emptyHint)
+  if (rows.at(-1)?.kind === 'header') throw cutOffHeader()
   if (rows.length > 0) yield rows
 }
