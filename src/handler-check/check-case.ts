@@ -18,6 +18,8 @@ export interface CheckCase {
   /** The value of X-Signature; undefined to send none. */
   readonly signature: string | undefined
   readonly headers?: Readonly<Record<string, string>>
+  /** The body in parts, which are sent as separate packets; all at once by default. */
+  readonly parts?: readonly Buffer[]
   /** Whether half of the webhook is sent first, over a connection that then closes. */
   readonly isCutOffFirst?: boolean
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import {
   checkOptionNames,
   checkUrl,
@@ -10,11 +11,12 @@ import {
   type Endpoint,
   type EventType,
 } from '../model/index.ts'
-import { createRuntime, type Runtime } from '../runtime/index.ts'
+import { createRuntime, sleep, type Clock, type Runtime } from '../runtime/index.ts'
 import {
   checkDestination,
   webhookHeaders,
   WebhookSender,
+  type RequestContent,
   type RequestOutcome,
 } from '../webhook/index.ts'
 import { checkCases, type CheckCase } from './check-case.ts'
@@ -149,13 +151,14 @@ async function sendCases(cases: readonly CheckCase[], sending: Sending): Promise
 async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict> {
   const { destination, timeoutMs, runtime, options } = sending
   const [endpoint] = destination.endpoints as readonly [Endpoint]
+  const { body, parts } = each
   const headers = { ...webhookHeaders(endpoint, each.signature), ...each.headers }
-  const { body } = each
   const sender = new WebhookSender({
     destination,
-    deadlineMs: timeoutMs,
+    deadlineMs: timeoutMs + (parts?.length ?? 0) * partPauseMs,
     clock: runtime.clock,
-    compose: () => ({ headers, body }),
+    compose: () =>
+      parts === undefined ? { headers, body } : inParts(headers, parts, runtime.clock),
   })
   const close = (): void => void sender.close()
   options.signal?.addEventListener('abort', close, { once: true })
@@ -171,6 +174,27 @@ async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict>
   } finally {
     options.signal?.removeEventListener('abort', close)
     await sender.close()
+  }
+}
+
+/** Lets the handler read each part before the next one arrives. A handler that is busy may read several at once. */
+const partPauseMs = 20
+
+function inParts(
+  headers: RequestContent['headers'],
+  parts: readonly Buffer[],
+  clock: Clock,
+): RequestContent {
+  async function* pausing(): AsyncGenerator<Buffer> {
+    for (const part of parts) {
+      if (part !== parts[0]) await sleep(clock, partPauseMs)
+      yield part
+    }
+  }
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  return {
+    headers: { ...headers, 'Content-Length': String(length) },
+    body: Readable.from(pausing()),
   }
 }
 

@@ -14,13 +14,14 @@ import {
   hasCrashed,
   keyTexts,
   lossExplanations,
+  parsesFirst,
   refusalTexts,
   reSerialises,
   statusTexts,
   takesForged,
   type Rewriter,
 } from './mistake-texts.ts'
-import type { CaseVerdict } from './verdict.ts'
+import type { CaseVerdict, Reaction } from './verdict.ts'
 
 type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 
@@ -38,18 +39,29 @@ const crashesIfCutOff: Rule = (evidence) => {
   return evidence.explain(evidence.wrongOf(['cut-off']).filter(isUnanswered), crashedIfCutOff)
 }
 
+const failsOnOtherText: Rule = (evidence) => {
+  const failed = evidence.wrongOf(['not-json']).filter(({ reaction }) => failures.has(reaction))
+  return evidence.isWrong('wrong-secret') ? [] : evidence.explain(failed, parsesFirst)
+}
+
+const failures: ReadonlySet<Reaction> = new Set(['failed', 'closed', 'timeout'])
+
 const unreachable: Rule = (evidence) => {
   const unreached = evidence.wrong(({ reaction }) => reaction === 'unreachable')
   const isEachClosed = evidence.sent.every(({ reaction }) => reaction === 'closed')
   const failed = isEachClosed ? evidence.wrong() : unreached
   const [first] = failed
   if (first === undefined) return []
-  const before = evidence.verdicts[evidence.verdicts.indexOf(first) - 1]
-  const text =
-    before === undefined
-      ? cannotBeReached(first.error ?? '')
-      : hasCrashed(before.id, first.error ?? '')
-  return evidence.explain(failed, text)
+  const before = evidence.verdicts.slice(0, evidence.verdicts.indexOf(first))
+  const last = before.at(-1)
+  if (last === undefined) return evidence.explain(failed, cannotBeReached(first.error ?? ''))
+  // A handler that crashes also closes connections that were opened before its port was closed.
+  const closed = before.slice(before.findLastIndex(({ reaction }) => reaction !== 'closed') + 1)
+  const forged = evidence.wrong(
+    (verdict) => verdict.expected === 'refused' && closed.includes(verdict),
+  )
+  const text = hasCrashed((closed[0] ?? last).id, first.error ?? '')
+  return evidence.explain([...forged, ...failed], text)
 }
 
 /** Applies if every case got the same status. The mistake is then probably in the URL, not in the verification. */
@@ -70,6 +82,13 @@ const takesEverything: Rule = (evidence) => {
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
 }
 
+const takesMalformed: Rule = (evidence) => {
+  const isEachTaken = ['truncated', 'sha256'].every((id) => evidence.had(id, 'taken'))
+  return isEachTaken
+    ? evidence.explain(evidence.wrong(isForgedAndTaken), forgeryTexts.malformed)
+    : []
+}
+
 /** Applies if the handler refuses the right signature, and accepts one that is computed with a known mistake. */
 const wrongKey: Rule = (evidence) => {
   if (evidence.had('plain', 'taken')) return []
@@ -80,24 +99,29 @@ const wrongKey: Rule = (evidence) => {
   return text === undefined ? [] : evidence.explain([...lost, ...evidence.wrongOf([passed])], text)
 }
 
-const styles = ['plain', 'spaced', 'escaped', 'reordered', 'pretty', 'numbers', 'unicode']
+const styles = ['plain', 'spaced', 'escaped', 'reordered', 'pretty', 'numbers', 'unicode', 'split']
+const stylesBeyondAscii = ['unicode', 'split']
 const lineEndings = ['newline', 'crlf']
 
 const otherBytes: Rule = (evidence) => {
-  const lost = evidence.wrong((verdict) => evidence.isMistakenForForgery(verdict))
+  // A handler that accepts `unicode` loses `split` because of its packets, not because of its characters.
+  const isSplitLost = evidence.isWrong('unicode') || evidence.isWrong('plain')
+  const lost = evidence.wrong(
+    (verdict) => evidence.isMistakenForForgery(verdict) && (verdict.id !== 'split' || isSplitLost),
+  )
   const lostOf = (ids: readonly string[]): readonly CaseVerdict[] =>
     lost.filter(({ id }) => ids.includes(id))
   const taken = [...styles, ...lineEndings].filter((id) => evidence.had(id, 'taken'))
   if (taken.length === 0 && lost.length > 0) return []
   const lostStyles = lostOf([...styles, ...lineEndings])
-  if (lostStyles.length === 1 && lostStyles[0]?.id === 'unicode') {
+  if (lostStyles.length > 0 && lostStyles.every(({ id }) => stylesBeyondAscii.includes(id))) {
     return evidence.explain(lostStyles, bodyTexts.charset)
   }
   const respaced = evidence.wrongOf(['altered-space']).filter(isForgedAndTaken)
   if (lostOf(styles).length > 0 || respaced.length > 0) {
     // A handler that refuses even the plain webhook refuses all these cases for the same reason.
     const explained = evidence.had('plain', 'taken') ? lostStyles : lost
-    return evidence.explain([...explained, ...respaced], reSerialises(rewriterOf(taken)))
+    return evidence.explain([...explained, ...respaced], reSerialises(rewriterOf(taken, evidence)))
   }
   return [
     ...evidence.explain(lostOf(['newline']), bodyTexts.lineBreakLost),
@@ -106,8 +130,8 @@ const otherBytes: Rule = (evidence) => {
 }
 
 /** Recognises the encoder by the style of body that the handler accepts. */
-function rewriterOf(taken: readonly string[]): Rewriter {
-  if (taken.includes('plain')) return 'node'
+function rewriterOf(taken: readonly string[], evidence: Evidence): Rewriter {
+  if (taken.includes('plain')) return evidence.isWrong('unicode') ? 'other' : 'node'
   if (taken.includes('spaced')) return 'python'
   return taken.includes('escaped') ? 'php' : 'other'
 }
@@ -166,9 +190,11 @@ const badRefusals = ruleFor(
 
 const rules: readonly Rule[] = [
   crashesIfCutOff,
+  failsOnOtherText,
   unreachable,
   refusesEverything,
   takesEverything,
+  takesMalformed,
   wrongKey,
   otherBytes,
   refusesAllRight,

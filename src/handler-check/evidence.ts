@@ -5,13 +5,15 @@ import type { CaseVerdict, Reaction } from './verdict.ts'
  *
  * - `unreachable`, `crashed`: it cannot be reached, or can no longer be reached after a case
  * - `not_found`, `method_refused`, `media_type_refused`, `redirects`: the URL is wrong, or does not accept webhooks
- * - `does_not_verify`, `checks_presence_only`, `takes_unsigned`, `verifies_some_types`: it accepts forged webhooks
- * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`: it does not verify the bytes that arrive
+ * - `does_not_verify`, `checks_presence_only`, `takes_unsigned`, `takes_malformed`, `verifies_some_types`: it accepts forged
+ *   webhooks
+ * - `re_serialised`, `line_break_lost`, `line_ends_changed`, `charset`, `chunks_decoded`, `part_verified`: it does not
+ *   verify the bytes that arrive
  * - `wrong_secret`, `wrong_header`, `wrong_signature`: it accepts no valid signature
  * - `part_compared`, `form_ignored`, `takes_forged`: it compares signatures loosely
  * - `types_refused`, `repeats_refused`, `body_limit`, `too_slow`, `fails`, `refuses_right`: it does not accept valid
  *   webhooks
- * - `throws`, `hangs`, `hangs_up`: it does not answer invalid webhooks with a refusal
+ * - `parses_first`, `throws`, `hangs`, `hangs_up`: it does not answer invalid webhooks with a refusal
  */
 export type FindingCode =
   | 'unreachable'
@@ -23,11 +25,14 @@ export type FindingCode =
   | 'does_not_verify'
   | 'checks_presence_only'
   | 'takes_unsigned'
+  | 'takes_malformed'
   | 'verifies_some_types'
   | 're_serialised'
   | 'line_break_lost'
   | 'line_ends_changed'
   | 'charset'
+  | 'chunks_decoded'
+  | 'part_verified'
   | 'wrong_secret'
   | 'wrong_header'
   | 'wrong_signature'
@@ -40,6 +45,7 @@ export type FindingCode =
   | 'too_slow'
   | 'fails'
   | 'refuses_right'
+  | 'parses_first'
   | 'throws'
   | 'hangs'
   | 'hangs_up'
@@ -86,6 +92,11 @@ export class Evidence {
   /** Whether a case had the reaction of a correct handler. False if the case was not part of the check. */
   isRight(id: string): boolean {
     return this.verdicts.some((verdict) => verdict.id === id && verdict.isRight)
+  }
+
+  /** Whether a case did not have the reaction of a correct handler. False if the case was not part of the check. */
+  isWrong(id: string): boolean {
+    return this.sent.some((verdict) => verdict.id === id && !verdict.isRight)
   }
 
   /**

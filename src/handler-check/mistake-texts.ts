@@ -85,6 +85,11 @@ export const forgeryTexts = {
     'It accepts webhooks without a signature.',
     'Refuse a webhook whose X-Signature is missing or empty.',
   ],
+  malformed: [
+    'takes_malformed',
+    'It accepts signatures that do not have 40 characters. The comparison probably throws, and it then answers 200.',
+    'Answer 401 if the verification throws. ' + compareFix,
+  ],
   someTypes: [
     'verifies_some_types',
     'It accepts forged webhooks of some types: it verifies signatures only for other types.',
@@ -199,8 +204,8 @@ export const compareTexts: Readonly<Record<string, MistakeText>> = {
     'It accepts a truncated signature: it compares only the beginning.',
     compareFix,
   ],
-  longer: formIgnored('It ignores letters after the digits of a signature.', compareFix),
   list: formIgnored('It searches the whole header for the right signature.', compareFix),
+  longer: formIgnored('It ignores everything after the digits of a signature.', compareFix),
   'upper-case': formIgnored(
     'It accepts signatures in upper case.',
     'Compare the header as it is, without decoding or lower-casing it.',
@@ -238,8 +243,22 @@ export const lossExplanations: readonly Explanation[] = [
     'If you have already handled the messageId, answer 200 and do nothing else.',
   ],
   [
-    ({ id, status }, evidence) =>
-      id === 'large' && status !== null && evidence.had('plain', 'taken'),
+    ({ id }, evidence) =>
+      (id === 'parts' || (id === 'split' && evidence.isWrong('parts'))) &&
+      !evidence.isWrong('plain'),
+    'part_verified',
+    'It verifies only a part of a body that arrives in several packets.',
+    'Wait until the whole body has arrived: the `end` event, or `await buffer(request)` in Node. Then verify all of it.',
+  ],
+  [
+    ({ id }, evidence) => id === 'split' && !evidence.isWrong('plain'),
+    'chunks_decoded',
+    'It turns each chunk of a body into text, which destroys a character that is split between two chunks.',
+    'Collect the chunks as bytes and verify these: Buffer.concat(chunks) in Node, instead of `body += chunk`. ' +
+      "If you need text, call request.setEncoding('utf8') first.",
+  ],
+  [
+    ({ id, status }, evidence) => id === 'large' && status !== null && !evidence.isWrong('plain'),
     'body_limit',
     'It does not accept a body of 32 KB, the size of the largest call.',
     'Raise the limit of the body parser to 1 MB, because a webhook can be larger than the call it is made from.',
@@ -270,12 +289,20 @@ export const lossExplanations: readonly Explanation[] = [
   ],
 ]
 
+/** Describes a handler that does not answer a forged webhook if its body is not JSON. */
+export const parsesFirst: MistakeText = [
+  'parses_first',
+  'It parses the body before it verifies the signature: it fails if a forged body is not JSON.',
+  'Verify the bytes that arrive, answer 401 if the signature is wrong, and only then parse the body.',
+]
+
 /** Mistakes in refusing invalid webhooks, by the handler's reaction. */
 export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
   failed: [
     'throws',
     'It answers wrong signatures with an error status. Senders retry those webhooks for 4 hours.',
-    'Answer 401. timingSafeEqual throws if the lengths differ, so check the form of the header first.',
+    'Answer 401, and check the form of the header first. timingSafeEqual in Node throws if the numbers of bytes differ, ' +
+      'and compare_digest in Python throws if a text is not ASCII.',
   ],
   closed: [
     'hangs_up',

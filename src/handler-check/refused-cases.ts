@@ -59,14 +59,25 @@ const forgeries: readonly RefusedCase[] = [
     sign: () => 'z'.repeat(40),
   },
   {
+    id: 'not-ascii',
+    about: 'with 40 letters beyond ASCII as its signature',
+    sign: () => 'é'.repeat(40),
+  },
+  {
+    id: 'not-json',
+    about: 'with a body that is not JSON, and a forged signature',
+    sign: keyedWith(wrongSecret),
+    alter: (body) => body.slice(0, -1),
+  },
+  {
     id: 'truncated',
     about: 'with the first half of its signature',
     sign: ({ right: signature }) => signature.slice(0, 20),
   },
   {
     id: 'longer',
-    about: 'with letters after its signature',
-    sign: ({ right: signature }) => `${signature}zz`,
+    about: 'with a wrong signature after its own',
+    sign: ({ right: signature }) => `${signature}, ${'0'.repeat(40)}`,
   },
   {
     id: 'list',

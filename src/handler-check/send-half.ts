@@ -1,5 +1,4 @@
 import { timeoutSignal } from '../runtime/index.ts'
-import type { RequestContent } from '../webhook/index.ts'
 
 /**
  * Sends the first half of a webhook and ends the connection. Then waits until the handler closes its side too: a
@@ -7,7 +6,7 @@ import type { RequestContent } from '../webhook/index.ts'
  */
 export async function sendHalf(
   url: string,
-  { headers, body }: RequestContent,
+  { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<boolean> {
   const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))

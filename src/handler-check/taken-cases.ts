@@ -9,12 +9,17 @@ interface TakenCase {
   /** Members to add to the webhook's context. The case is left out for a type without a context. */
   readonly context?: JsonObject
   readonly write?: (body: string) => string
+  /** Whether a part of the body ends after this byte; by default, the body is sent at once. */
+  readonly endsPart?: (byte: number) => boolean
 }
 
 const beyondAscii = { name: 'Zoë Łuk 東京 🎉', separators: '\u2028\u2029' }
 /** Numbers that most encoders change. JSON.stringify cannot write them at all. */
 const numbers = '{"float":39.0,"exponent":1e3,"large":12345678901234567890}'
 const numbersMark = 'numbers as other encoders write them'
+const openingBrace = 0x7b
+/** A character beyond ASCII begins with at least this byte in UTF-8. Its other bytes are smaller. */
+const firstOfCharacterMin = 0xc0
 const largeCharacters = limits.callBytesMax - 1024
 
 const cases: readonly TakenCase[] = [
@@ -43,6 +48,13 @@ const cases: readonly TakenCase[] = [
   },
   { id: 'newline', about: 'with a line break at its end', write: (body) => `${body}\n` },
   { id: 'unicode', about: 'with characters beyond ASCII', context: beyondAscii },
+  { id: 'parts', about: 'in several packets', endsPart: (byte) => byte === openingBrace },
+  {
+    id: 'split',
+    about: 'with characters split between packets',
+    context: beyondAscii,
+    endsPart: (byte) => byte >= firstOfCharacterMin,
+  },
   {
     id: 'numbers',
     about: 'with numbers such as 39.0 and 1e3',
@@ -64,9 +76,11 @@ export function takenCases(
   { secret, id: runId, nowMs }: CaseParts,
 ): readonly CheckCase[] {
   const made = (each: TakenCase, messageId: string): CheckCase => {
-    const { id, about, context, write = (text: string): string => text } = each
+    const { id, about, context, write = (text: string): string => text, endsPart } = each
     const body = write(webhookText({ type, messageId, nowMs, context }))
-    return { id, about, expected: 'taken', type, body, signature: signBody(body, secret) }
+    const parts = endsPart && { parts: splitAfter(body, endsPart) }
+    const signature = signBody(body, secret)
+    return { id, about, expected: 'taken', type, body, signature, ...parts }
   }
   const hasContext = type !== 'delete'
   return [
@@ -76,4 +90,12 @@ export function takenCases(
     // Repeats the first webhook, as a sender does if the answer gets lost.
     made(repeated, `check-${runId}-plain`),
   ]
+}
+
+function splitAfter(body: string, endsPart: (byte: number) => boolean): readonly Buffer[] {
+  const bytes = Buffer.from(body)
+  const ends = [...bytes.keys()]
+    .filter((index) => endsPart(bytes[index] ?? 0))
+    .map((index) => index + 1)
+  return [...ends, bytes.length].map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
 }

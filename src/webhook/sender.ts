@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { AddressGuard, AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint, type TlsPaths } from '../model/index.ts'
 import { silentLog, systemClock, type Clock, type Log } from '../runtime/index.ts'
@@ -18,7 +19,7 @@ const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 
 export interface RequestContent {
   /** All headers except those that the connection sets. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Readable
 }
 
 /** Makes the request for a webhook, with its signatures. */

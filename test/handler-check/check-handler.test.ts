@@ -2,11 +2,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { StringDecoder } from 'node:string_decoder'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkHandler } from '../../src/handler-check/index.ts'
 import { isSnippetLanguage, snippetLanguages } from '../../src/receiver/index.ts'
 import { canRun, runHandler } from '../receiver/diagnosis/handlers.ts'
 import { startReceiver } from '../../src/testing/index.ts'
+import { signBody } from '../../src/webhook/index.ts'
 import { TestProcess } from '../support/binary.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
@@ -27,6 +29,27 @@ describe('a correct handler', () => {
     const expected = verdicts.map((verdict) => verdict.expected)
     expect(expected.filter((each) => each === 'taken').length).toBeGreaterThanOrEqual(12)
     expect(expected.filter((each) => each === 'refused').length).toBeGreaterThanOrEqual(12)
+  })
+
+  test('that decodes chunks with setEncoding is right in every case', async () => {
+    const url = await startHandler(({ headers, chunks }) => {
+      const decoder = new StringDecoder('utf8')
+      const text = chunks.map((chunk) => decoder.write(chunk)).join('') + decoder.end()
+      return headers['x-signature'] === signBody(text, secret) ? 200 : 401
+    })
+    const { verdicts } = await checkHandler({ url, secret })
+    expect(verdicts.filter((verdict) => !verdict.isRight)).toEqual([])
+  })
+
+  test('has more time for a body that arrives in parts', async () => {
+    const url = await startHandler(correct)
+    const { verdicts } = await checkHandler({
+      url,
+      secret,
+      only: ['parts', 'split'],
+      timeoutMs: 50,
+    })
+    expect(verdicts).toMatchObject([{ isRight: true }, { isRight: true }])
   })
 
   test.each(snippetLanguages.filter(isSnippetLanguage))(
@@ -155,6 +178,25 @@ test('a handler that exits on a wrong signature is reported as crashed after tha
       cases: ['empty-header', 'not-hex'],
     },
     { code: 'takes_unsigned', cases: ['missing-header'] },
+  ])
+})
+
+test('a handler that crashes is reported once, with the case that made it crash', async () => {
+  const handler = createServer((request, response) => {
+    if (request.headers['x-signature'] === 'z'.repeat(40)) handler.close()
+    if (!handler.listening) request.socket.destroy()
+    else response.writeHead(401, { connection: 'close' }).end()
+  }).listen(0, '127.0.0.1')
+  await once(handler, 'listening')
+  const { port } = handler.address() as AddressInfo
+  const only = ['missing-header', 'not-hex', 'not-ascii', 'truncated']
+  const { findings } = await checkHandler({ url: `http://127.0.0.1:${port}/`, secret, only })
+  expect(findings).toMatchObject([
+    {
+      code: 'crashed',
+      message: /after the case not-hex/,
+      cases: ['not-hex', 'not-ascii', 'truncated'],
+    },
   ])
 })
 

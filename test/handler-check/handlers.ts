@@ -11,6 +11,8 @@ export const secret = 'not-a-real-secret'
 /** A request as a handler sees it. */
 export interface HandledRequest {
   readonly headers: IncomingHttpHeaders
+  /** The body as it arrived. */
+  readonly chunks: readonly Buffer[]
   readonly rawBody: Buffer
 }
 
@@ -28,7 +30,10 @@ export interface WrongHandler {
   readonly codes?: readonly FindingCode[]
 }
 
-/** Starts a node:http server with a handler until the test ends. It answers 500 if the handler throws. */
+/**
+ * Starts a node:http server with a handler until the test ends. If the handler throws, the server answers 500, or 400
+ * if JSON.parse threw, as express does.
+ */
 export async function startHandler(handle: (request: HandledRequest) => Handled): Promise<string> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -36,6 +41,7 @@ export async function startHandler(handle: (request: HandledRequest) => Handled)
     request.on('end', () => {
       const handled = handledOrFailed(handle, {
         headers: request.headers,
+        chunks,
         rawBody: Buffer.concat(chunks),
       })
       if (handled === 'hang') return
@@ -59,8 +65,8 @@ function handledOrFailed(
 ): Handled {
   try {
     return handle(request)
-  } catch {
-    return 500
+  } catch (error) {
+    return error instanceof SyntaxError ? 400 : 500
   }
 }
 
@@ -96,6 +102,10 @@ export function sha1(body: Buffer): string {
 }
 
 /** Compares as in the Node documentation. Throws if the lengths differ. */
-export function isEqualOrThrows(header: string, right: string): boolean {
-  return timingSafeEqual(Buffer.from(header, 'hex'), Buffer.from(right, 'hex'))
+export function isEqualOrThrows(
+  header: string,
+  right: string,
+  encoding: 'hex' | 'utf8' = 'hex',
+): boolean {
+  return timingSafeEqual(Buffer.from(header, encoding), Buffer.from(right, encoding))
 }

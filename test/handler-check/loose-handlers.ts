@@ -1,5 +1,12 @@
 import { signBody } from '../../src/webhook/index.ts'
-import { correctExcept, hmac, secret, typeOf, type WrongHandler } from './handlers.ts'
+import {
+  correctExcept,
+  hmac,
+  isEqualOrThrows,
+  secret,
+  typeOf,
+  type WrongHandler,
+} from './handlers.ts'
 
 /** Handlers that compare signatures loosely. */
 export const looseHandlers: readonly WrongHandler[] = [
@@ -32,16 +39,37 @@ export const looseHandlers: readonly WrongHandler[] = [
     cases: ['truncated'],
   },
   {
+    given: 'answers 200 if the comparison throws',
+    handle: correctExcept((_, signature, right) => {
+      try {
+        return isEqualOrThrows(signature, right, 'utf8')
+      } catch {
+        return true
+      }
+    }),
+    code: 'takes_malformed',
+    message: /accepts signatures that do not have 40 characters/,
+    cases: ['missing-header', 'truncated', 'longer', 'prefix', 'base64', 'sha256', 'not-ascii'],
+  },
+  {
+    given: 'reads only the first of several signatures',
+    handle: correctExcept((_, signature, right) => signature.split(', ')[0] === right),
+    code: 'form_ignored',
+    message: /ignores everything after/,
+    cases: ['longer'],
+  },
+  {
     given: 'ignores characters after the signature',
     handle: correctExcept((_, signature, right) => signature.startsWith(right)),
     code: 'form_ignored',
-    message: /ignores letters after/,
+    message: /ignores everything after/,
     cases: ['longer'],
   },
   {
     given: 'searches the whole header for the signature',
     handle: correctExcept((_, signature, right) => signature.split(', ').includes(right)),
     code: 'form_ignored',
+    codes: ['form_ignored', 'form_ignored'],
     message: /searches the whole header/,
     cases: ['list'],
   },

@@ -16,6 +16,15 @@ const parsed = (rawBody: Buffer): unknown => JSON.parse(rawBody.toString())
 const stringified = (rawBody: Buffer): string => JSON.stringify(parsed(rawBody))
 const rewritten = (rewrite: (text: string) => string) =>
   comparing((rawBody) => signBody(rewrite(rawBody.toString()), secret))
+const joiningChunks =
+  (join: (chunks: readonly Buffer[]) => string): WrongHandler['handle'] =>
+  ({ headers, chunks }) =>
+    headers['x-signature'] === signBody(join(chunks), secret) ? 200 : 401
+const escapedBeyondAscii = (text: string): string =>
+  text.replace(
+    /[\u0080-\uffff]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 const python = (text: string): string => text.replaceAll('":', '": ').replaceAll(',"', ', "')
 
 /** Each of these mistakes makes the handler accept or refuse nearly everything. */
@@ -208,16 +217,18 @@ const bytes: readonly WrongHandler[] = [
   {
     given: "verifies PHP's json_encode",
     handle: rewritten((text) =>
-      JSON.stringify(JSON.parse(text))
-        .replaceAll('/', '\\/')
-        .replace(
-          /[\u0080-\uffff]/g,
-          (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-        ),
+      escapedBeyondAscii(JSON.stringify(JSON.parse(text)).replaceAll('/', '\\/')),
     ),
     code: 're_serialised',
     message: /json_encode/,
     cases: ['plain', 'spaced', 'unicode'],
+  },
+  {
+    given: "verifies Python's json.dumps without spaces",
+    handle: rewritten((text) => escapedBeyondAscii(JSON.stringify(JSON.parse(text)))),
+    code: 're_serialised',
+    message: /the parsed body, serialised again/,
+    cases: ['spaced', 'unicode', 'split'],
   },
   {
     given: 'verifies a struct with keys in its own order',
@@ -248,11 +259,61 @@ const bytes: readonly WrongHandler[] = [
     handle: comparing((rawBody) => signBody(rawBody.toString('latin1'), secret)),
     code: 'charset',
     message: /a different charset/,
-    cases: ['unicode'],
+    cases: ['unicode', 'split'],
+  },
+  {
+    given: 'appends each chunk to a text',
+    handle: joiningChunks((chunks) => chunks.reduce((text, chunk) => text + String(chunk), '')),
+    code: 'chunks_decoded',
+    message: /turns each chunk of a body into text/,
+    cases: ['split'],
+  },
+  {
+    given: 'decodes each chunk, and fails if it ends within a character',
+    handle: ({ headers, chunks }) => {
+      const decode = (chunk: Buffer): string =>
+        new TextDecoder('utf-8', { fatal: true }).decode(chunk)
+      return headers['x-signature'] === signBody(chunks.map(decode).join(''), secret) ? 200 : 401
+    },
+    code: 'chunks_decoded',
+    message: /turns each chunk of a body into text/,
+    cases: ['split'],
+  },
+  {
+    given: 'verifies the first chunk only',
+    handle: joiningChunks(([first = '']) => String(first)),
+    code: 'part_verified',
+    message: /verifies only a part of a body that arrives in several/,
+    cases: ['parts', 'split'],
   },
 ]
 
 const refusing: readonly WrongHandler[] = [
+  {
+    given: 'parses the body first, and crashes if it is not JSON',
+    handle: (request) => {
+      try {
+        return typeOf(request) === '' ? 400 : correct(request)
+      } catch {
+        return 'hang-up'
+      }
+    },
+    code: 'parses_first',
+    message: /parses the body before it verifies the signature/,
+    cases: ['not-json'],
+  },
+  {
+    given: 'compares the lengths of texts, not of bytes, and throws if the bytes differ',
+    handle: ({ headers, rawBody }) => {
+      const header = String(headers['x-signature'])
+      const right = signBody(rawBody, secret)
+      const isSame = header.length === right.length && isEqualOrThrows(header, right, 'utf8')
+      return isSame ? 200 : 401
+    },
+    code: 'throws',
+    message: /with an error status/,
+    cases: ['not-ascii'],
+  },
   {
     given: 'throws if the length differs',
     handle: ({ headers, rawBody }) =>
