@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { eventTypes, imbalances, sampleCall } from '../../model/index.ts'
 import { eventRecord, Receiver, SummaryMemory } from '../../receiver/index.ts'
-import { createRuntime, stopwatch, type Observer } from '../../runtime/index.ts'
+import { createRuntime, stopwatch } from '../../runtime/index.ts'
 import type { DemoValues } from '../commands/demo.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
@@ -9,7 +9,8 @@ import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
 import { programName } from '../output/command-line.ts'
 import { styleOf } from '../output/style.ts'
-import { summaryLine, deliveryRecord, requestRecord } from '../sending/report-text.ts'
+import { Report } from '../sending/report.ts'
+import { summaryLine } from '../sending/report-text.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
 import type { Outlet } from '../sending/outlet.ts'
 import { openWebhookOutlet } from '../sending/webhook-outlet.ts'
@@ -26,13 +27,10 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
   const print = (text: string): void => {
     if (!json) stdout.write(text)
   }
-  const record = (fields: Readonly<Record<string, unknown>>): void => {
-    if (json) stdout.record(fields)
-  }
   await using receiver = new Receiver({ secret })
   const memory = new SummaryMemory()
   receiver.on('event', (event) => {
-    record(eventRecord(event))
+    if (json) stdout.record(eventRecord(event))
     const columns = io.stdout.columns && io.stdout.columns - received.length
     const view = { style, memory, verbose: false, columns, program: programName(io) }
     print(`${style.faint(received)}${eventText(event, view)}`)
@@ -43,29 +41,22 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
       'through the batching client, the router and the sender,\n' +
       `signed, to a receiver at ${style.name(url)}\n\n`,
   )
-  const observer: Observer = {
-    request: (request) => record(requestRecord(request)),
-    settled: (delivery) => record(deliveryRecord(delivery)),
-    endpoint: () => undefined,
-  }
   const options = await readSendingOptions({ to: [`${url}/`], secret }, io)
   if (options.target.kind !== 'webhooks') return exitCodes.internal
-  let rejected = 0
-  const outlet = await openWebhookOutlet({
-    ...{ options, target: options.target, runtime: createRuntime({ observer }) },
-    listener: { rejected: () => rejected++ },
-  })
+  const report = new Report(io, { ...options, json, color, quiet: true }, elapsedMs)
+  const runtime = createRuntime({ observer: report })
+  const outlet = await openWebhookOutlet({ options, target: options.target, runtime, report })
   for (const [index, type] of eventTypes.entries()) {
     print(`${style.faint('sent     ')}${type}\n`)
     await outlet.offer(sampleCall(type), { line: index + 1 })
     await outlet.finish()
   }
   const all = eventTypes.length
-  const ledger = { ...(await outlet.ledger()), read: all, rejected }
+  const ledger = { ...(await outlet.ledger()), read: all, rejected: report.rejectedRows }
   const isRight =
     imbalances(ledger).length === 0 && ledger.delivered === all && receiver.counts.valid === all
   const durationMs = elapsedMs()
-  record({ kind: 'summary', ...ledger, ms: Math.round(durationMs) })
+  if (json) report.summary(ledger, durationMs)
   print(`\n${summaryLine(ledger, durationMs, { style })}`)
   print(
     '\nNow try it with your own receiver, in two terminals:\n' +

@@ -16,7 +16,7 @@ import { stopGraceMs, type Outlet, type OutletParts } from './outlet.ts'
 import { readCapturedRequest, type CapturedRequest, type TimeShiftBy } from './captured-request.ts'
 import type { CapturedTarget } from './sending-options.ts'
 
-type CaptureOutletParts = OutletParts<CapturedTarget, 'planned'>
+type CaptureOutletParts = OutletParts<CapturedTarget>
 
 /** Makes the outlet that sends captured requests again, with their bodies and headers. Throws `store_unusable`. */
 export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> {
@@ -69,7 +69,7 @@ export function capturePlanOutlet(parts: CaptureOutletParts): Outlet {
       const { headers } = composeCaptured(request, endpoint, parts)
       taken++
       const signature = headers['x-signature'] ?? null
-      parts.listener.planned({ messageId, type, urls, body, decision: undefined, signature })
+      parts.report.planned({ messageId, type, urls, body, decision: undefined, signature })
     }),
     finish: done,
     stop: done,

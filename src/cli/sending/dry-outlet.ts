@@ -1,4 +1,3 @@
-import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
 import type { AddOutcome, NewEvent } from '../../delivery/index.ts'
 import { checkParsedCall, Intake, planEvent, type AcceptedEvent } from '../../intake/index.ts'
 import {
@@ -6,22 +5,11 @@ import {
   endpointName,
   type DeliveryLedger,
   type Destination,
-  type JsonObject,
 } from '../../model/index.ts'
 import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
-import type { Runtime } from '../../runtime/index.ts'
 import { restyleBody, signBody } from '../../webhook/index.ts'
+import { intakeQueue, type Outlet, type OutletParts } from './outlet.ts'
 import {
-  CallQueue,
-  queueOptions,
-  noDeletions,
-  readDeletion,
-  type OfferResult,
-  type Outlet,
-  type OutletParts,
-} from './outlet.ts'
-import {
-  commandLineSourceId,
   sourceIdOf,
   type ConfiguredTarget,
   type ServiceTarget,
@@ -49,43 +37,19 @@ export interface Plan {
   readonly signature: string | null
 }
 
-type DryOutletParts = OutletParts<
-  WebhookTarget | ServiceTarget | ConfiguredTarget,
-  'rejected' | 'planned'
->
-
 /** Makes the outlet for dry runs. It does everything except sending, and reports a plan for each event. */
-export function dryOutlet(parts: DryOutletParts): Outlet {
-  const { target, runtime, listener, options } = parts
-  const planned = (plan: Plan): void => listener.planned(plan)
-  const planning =
-    target.kind === 'service'
-      ? servicePlanning(target, planned)
-      : webhookPlanning(target, runtime, planned)
-  const transport = createInProcessTransport(async ({ calls }) => ({
-    rejected: await planning.accept(calls),
-  }))
-  const client = new Client(commandLineSourceId, { ...queueOptions(options), runtime, transport })
-  const queue = new CallQueue(client, listener)
-  return {
-    offer: async (row, position) => {
-      if (row['type'] !== 'delete') return queue.offer(row, position)
-      await queue.flush()
-      return planning.offerDeletion(row)
-    },
-    finish: () => queue.flush(),
-    stop: () => queue.close(0),
-    close: () => queue.close(0),
-    ledger: () => Promise.resolve(planning.ledger()),
-  }
+export function dryOutlet(
+  parts: OutletParts<WebhookTarget | ServiceTarget | ConfiguredTarget>,
+): Outlet {
+  const { target } = parts
+  return target.kind === 'service'
+    ? servicePlanOutlet({ ...parts, target })
+    : webhookPlanOutlet({ ...parts, target })
 }
 
 /** Plans webhooks with the same intake that sending uses, and stores nothing. */
-function webhookPlanning(
-  target: WebhookTarget | ConfiguredTarget,
-  runtime: Runtime,
-  planned: (plan: Plan) => void,
-) {
+function webhookPlanOutlet(parts: OutletParts<WebhookTarget | ConfiguredTarget>): Outlet {
+  const { target, runtime, report } = parts
   const isNamed = target.kind === 'configured'
   const sourceId = isNamed ? target.sourceId : sourceIdOf(target.destination)
   const destinations = isNamed ? target.destinations : [target.destination]
@@ -103,24 +67,19 @@ function webhookPlanning(
         const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body
         const decided = { ...accepted, decision: decisions[index] }
         const body = text === undefined ? null : styled(text)
-        planned({ ...planFor(decided, destination, body), isNamed })
+        report.planned({ ...planFor(decided, destination, body), isNamed })
       }
     }
   }
-  return {
-    accept: async (calls: readonly unknown[]): Promise<readonly RejectedCall[]> => {
-      const results = await intake.accept({ sourceId, calls })
-      show(results.filter((result) => result.kind === 'accepted'))
-      return results.filter((result) => result.kind === 'rejected')
-    },
-    offerDeletion: async (row: JsonObject): Promise<OfferResult> => {
-      const deletion = readDeletion(row)
-      if (deletion.kind === 'rejected') return deletion
-      show(await intake.acceptDeletion(deletion, sourceId))
-      return { kind: 'taken' }
-    },
-    ledger: (): DeliveryLedger => stored.ledger,
+  const accept = async (calls: readonly unknown[]) => {
+    const results = await intake.accept({ sourceId, calls })
+    show(results.filter((result) => result.kind === 'accepted'))
+    return results.filter((result) => result.kind === 'rejected')
   }
+  const queue = intakeQueue(parts, accept, async (deletion) =>
+    show(await intake.acceptDeletion(deletion, sourceId)),
+  )
+  return { ...queue, stop: queue.close, ledger: () => Promise.resolve(stored.ledger) }
 }
 
 type PlannedEvent = Pick<AcceptedEvent, 'event' | 'outcome'> & {
@@ -150,30 +109,26 @@ function planFor(
 }
 
 /** Plans calls to a service. The service itself decides about routing. */
-function servicePlanning(
-  { endpoint }: ServiceTarget,
-  planned: (plan: Plan) => void,
-): ReturnType<typeof webhookPlanning> {
+function servicePlanOutlet(parts: OutletParts<ServiceTarget>): Outlet {
+  const { target, report } = parts
   let taken = 0
-  const rejectionOf = (value: unknown, index: number): readonly RejectedCall[] => {
+  const rejectionOf = (value: unknown, index: number) => {
     const check = checkParsedCall(value)
     if (check.kind === 'invalid') return [{ ...check, index }]
     taken++
-    planned({
+    report.planned({
       messageId: check.call['messageId'] as string,
       type: check.type,
       decision: undefined,
-      urls: [endpointName(endpoint)],
+      urls: [endpointName(target.endpoint)],
       body: JSON.stringify(check.call),
       signature: null,
     })
     return []
   }
-  return {
-    accept: (calls) => Promise.resolve(calls.flatMap(rejectionOf)),
-    offerDeletion: () => Promise.resolve(noDeletions),
-    ledger: () => ({ ...emptyLedger, accepted: taken, routed: taken }),
-  }
+  const queue = intakeQueue(parts, (calls) => Promise.resolve(calls.flatMap(rejectionOf)))
+  const ledger = () => Promise.resolve({ ...emptyLedger, accepted: taken, routed: taken })
+  return { ...queue, stop: queue.close, ledger }
 }
 
 /** Maximum number of remembered messageIds. A store in memory has the same maximum. */

@@ -1,4 +1,10 @@
-import type { Client, ClientOptions, FailedCall } from '../../client/index.ts'
+import {
+  Client,
+  createInProcessTransport,
+  type ClientOptions,
+  type FailedCall,
+  type RejectedCall,
+} from '../../client/index.ts'
 import type { DeletionRequest } from '../../intake/index.ts'
 import {
   isRejectionCode,
@@ -8,7 +14,7 @@ import {
 } from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
 import type { Report } from './report.ts'
-import type { SendingOptions, SendingTarget } from './sending-options.ts'
+import { commandLineSourceId, type SendingOptions, type SendingTarget } from './sending-options.ts'
 
 /** Grace period for queued calls and for requests when a command is interrupted. */
 export const stopGraceMs = 300
@@ -30,21 +36,19 @@ export interface Outlet {
   /** Resolves when every accepted row is settled. */
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
-  stop(): Promise<void>
+  stop(): Promise<unknown>
   ledger(): Promise<OutletLedger>
-  close(): Promise<void>
+  close(): Promise<unknown>
 }
 
-/** The dependencies of an outlet. It reports requests and deliveries to the runtime's observer. */
-export interface OutletParts<
-  Target extends SendingTarget,
-  Reported extends keyof Report = 'rejected',
-> {
+/** The dependencies of an outlet. */
+export interface OutletParts<Target extends SendingTarget> {
   readonly options: SendingOptions
   readonly target: Target
+  /** Its observer gets the requests and deliveries. */
   readonly runtime: Runtime
-  /** Gets the reports about rows and calls, such as rejections. */
-  readonly listener: Pick<Report, Reported>
+  /** Gets everything else, such as rejected rows. */
+  readonly report: Report
 }
 
 /** A row that cannot be sent, and why. */
@@ -78,66 +82,112 @@ export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientO
   }
 }
 
-/** A client that waits while its queue is full, and remembers the position of each call. */
-export class CallQueue {
-  readonly #client: Client
+/** The part of an outlet that passes rows to a client. */
+export type CallQueue = Pick<Outlet, 'offer' | 'finish' | 'stop' | 'close'>
+
+interface CallQueueParts {
+  readonly client: Client
+  /** Gets each rejected call. */
+  readonly rejected: (position: RowPosition, rejection: Rejection) => void
+  /** Gets each call that failed, except rejected calls and those that `stop` gave up on. */
+  readonly failed: (call: FailedCall) => void
+  /** Undefined if deletions are rejected. */
+  readonly takeDeletion?: TakeDeletion | undefined
+}
+
+type TakeDeletion = (deletion: DeletionRequest) => Promise<unknown>
+
+/** Makes a queue that waits while the client's queue is full, and reports rejected calls with their positions. */
+export function callQueue({ client, rejected, failed, takeDeletion }: CallQueueParts): CallQueue {
   /** For each messageId, the positions of its calls, in order. Several calls may share an id. */
-  readonly #positions = new Map<string, RowPosition[]>()
-
-  /** @param failed - gets each call that failed, except rejected calls and those that `close` gave up on */
-  constructor(
-    client: Client,
-    listener: Pick<Report, 'rejected'>,
-    failed: (call: FailedCall) => void = () => undefined,
-  ) {
-    this.#client = client
-    client.on('delivered', ({ messageId }) => this.#takePosition(messageId))
-    client.on('failed', (call) => {
-      const { code, message, messageId } = call
-      const position = this.#takePosition(messageId)
-      if (isRejectionCode(code)) listener.rejected(position, { code, message })
-      else if (code !== 'close_timeout') failed(call)
-    })
+  const positions = new Map<string, RowPosition[]>()
+  const keepPosition = (messageId: string, position: RowPosition): void => {
+    const waiting = positions.get(messageId)
+    if (waiting === undefined) positions.set(messageId, [position])
+    else waiting.push(position)
   }
-
-  /** Passes a row to the client as soon as it has room. */
-  async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
-    for (;;) {
-      const result = this.#client.enqueue(row)
-      if (result.status === 'queued') this.#keepPosition(result.messageId, position)
-      if (result.status !== 'refused') return { kind: 'taken' }
-      const { code, message } = result
-      if (code === 'closed') return { kind: 'closed' }
-      if (code !== 'queue_full') return { kind: 'rejected', code, message }
-      await this.#client.room()
-    }
-  }
-
-  flush(): Promise<void> {
-    return this.#client.flush()
-  }
-
-  /** Waits up to `timeoutMs` for calls in progress, then gives up on them. */
-  async close(timeoutMs: number): Promise<void> {
-    await this.#client.close({ timeoutMs })
-  }
-
-  #keepPosition(messageId: string, position: RowPosition): void {
-    const positions = this.#positions.get(messageId)
-    if (positions === undefined) this.#positions.set(messageId, [position])
-    else positions.push(position)
-  }
-
-  #takePosition(messageId: string): RowPosition {
-    const positions = this.#positions.get(messageId) ?? []
-    const position = positions.shift() ?? { line: 0 }
-    if (positions.length === 0) this.#positions.delete(messageId)
+  const takePosition = (messageId: string): RowPosition => {
+    const waiting = positions.get(messageId) ?? []
+    const position = waiting.shift() ?? { line: 0 }
+    if (waiting.length === 0) positions.delete(messageId)
     return position
+  }
+  client.on('delivered', ({ messageId }) => takePosition(messageId))
+  client.on('failed', (call) => {
+    const { code, message, messageId } = call
+    const position = takePosition(messageId)
+    if (isRejectionCode(code)) rejected(position, { code, message })
+    else if (code !== 'close_timeout') failed(call)
+  })
+  const offerDeletion = async (row: JsonObject): Promise<OfferResult> => {
+    if (takeDeletion === undefined) return noDeletions
+    const deletion = readDeletion(row)
+    if (deletion.kind === 'rejected') return deletion
+    // Earlier calls may still be waiting in the client. The deletion must not overtake them.
+    await client.flush()
+    await takeDeletion(deletion)
+    return { kind: 'taken' }
+  }
+  return {
+    offer: async (row, position) => {
+      if (row['type'] === 'delete') return offerDeletion(row)
+      for (;;) {
+        const result = client.enqueue(row)
+        if (result.status === 'queued') keepPosition(result.messageId, position)
+        if (result.status !== 'refused') return { kind: 'taken' }
+        const { code, message } = result
+        if (code === 'closed') return { kind: 'closed' }
+        if (code !== 'queue_full') return { kind: 'rejected', code, message }
+        await client.room()
+      }
+    },
+    finish: () => client.flush(),
+    stop: () => client.close({ timeoutMs: stopGraceMs }),
+    close: () => client.close({ timeoutMs: 0 }),
   }
 }
 
-/** The result of offering a deletion to a service. */
-export const noDeletions: RejectedRow = Object.freeze({
+/**
+ * Makes a {@link callQueue} in front of an intake in this process. After an error of the intake, `offer` and `finish`
+ * throw it.
+ *
+ * @param accept - returns the rejected calls
+ */
+export function intakeQueue(
+  { options, runtime, report }: Omit<OutletParts<SendingTarget>, 'target'>,
+  accept: (calls: readonly unknown[]) => Promise<readonly RejectedCall[]>,
+  takeDeletion?: TakeDeletion,
+): CallQueue {
+  const failure = new AbortController()
+  const transport = createInProcessTransport(async ({ calls }) => {
+    try {
+      return { rejected: await accept(calls) }
+    } catch (error) {
+      // The client passes on only the error's message, so keep the error here.
+      failure.abort(error)
+      throw error
+    }
+  })
+  const queue = callQueue({
+    client: new Client(commandLineSourceId, { ...queueOptions(options), runtime, transport }),
+    rejected: (position, rejection) => report.rejected(position, rejection),
+    failed: ({ message }) => failure.abort(new Error(message)),
+    takeDeletion,
+  })
+  return {
+    ...queue,
+    offer: async (row, position) => {
+      failure.signal.throwIfAborted()
+      return queue.offer(row, position)
+    },
+    finish: async () => {
+      await queue.finish()
+      failure.signal.throwIfAborted()
+    },
+  }
+}
+
+const noDeletions: RejectedRow = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',
   message: 'A tracking API does not accept deletions',

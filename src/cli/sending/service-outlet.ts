@@ -1,22 +1,11 @@
 import { Client } from '../../client/index.ts'
 import { emptyLedger, endpointName } from '../../model/index.ts'
-import {
-  CallQueue,
-  queueOptions,
-  noDeletions,
-  stopGraceMs,
-  type Outlet,
-  type OutletParts,
-} from './outlet.ts'
+import { callQueue, queueOptions, type Outlet, type OutletParts } from './outlet.ts'
 import type { ServiceTarget } from './sending-options.ts'
 
-type ServiceOutletParts = OutletParts<
-  ServiceTarget,
-  'rejected' | 'acknowledged' | 'retrying' | 'settled'
->
-
 /** Makes the outlet that sends calls to a service. In its ledger, each accepted call is one delivery. */
-export function serviceOutlet({ options, runtime, listener, target }: ServiceOutletParts): Outlet {
+export function serviceOutlet(parts: OutletParts<ServiceTarget>): Outlet {
+  const { options, runtime, report, target } = parts
   let [accepted, acknowledged, failed] = [0, 0, 0]
   // A message from the service may quote the write key.
   const withoutKey = (text: string): string => text.replaceAll(target.writeKey, '***')
@@ -28,30 +17,36 @@ export function serviceOutlet({ options, runtime, listener, target }: ServiceOut
   })
   client.on('delivered', () => {
     acknowledged++
-    listener.acknowledged()
+    report.acknowledged()
   })
-  client.on('retry', (retry) => listener.retrying({ ...retry, reason: withoutKey(retry.reason) }))
-  const rejected: typeof listener.rejected = (position, rejection) => {
-    accepted--
-    listener.rejected(position, rejection)
-  }
-  const queue = new CallQueue(client, { rejected }, (call) => {
-    failed++
-    const { messageId, type, attempts, code: reason } = call
-    const destinationId = endpointName(target.endpoint)
-    const delivery = { messageId, type, destinationId, state: 'failed', attempts, reason } as const
-    listener.settled(delivery, withoutKey(call.message))
+  client.on('retry', (retry) => report.retrying({ ...retry, reason: withoutKey(retry.reason) }))
+  const queue = callQueue({
+    client,
+    rejected: (position, rejection) => {
+      accepted--
+      report.rejected(position, rejection)
+    },
+    failed: ({ messageId, type, attempts, code: reason, message }) => {
+      failed++
+      const destinationId = endpointName(target.endpoint)
+      const delivery = {
+        messageId,
+        type,
+        destinationId,
+        state: 'failed',
+        attempts,
+        reason,
+      } as const
+      report.settled(delivery, withoutKey(message))
+    },
   })
   return {
+    ...queue,
     offer: async (row, position) => {
-      if (row['type'] === 'delete') return noDeletions
       const result = await queue.offer(row, position)
       if (result.kind === 'taken') accepted++
       return result
     },
-    finish: () => queue.flush(),
-    stop: () => queue.close(stopGraceMs),
-    close: () => queue.close(0),
     ledger: () =>
       Promise.resolve({
         ...{ ...emptyLedger, accepted, routed: accepted, deliveries: accepted },

@@ -58,7 +58,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const report = new Report(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = { parsed: 0, read: 0, filtered: 0 }
-  const outlet = await openOutlet({ options, runtime, listener: report })
+  const outlet = await openOutlet({ options, runtime, report })
   const sending = { ...request, runtime, report, counts, outlet }
   report.begin(() => report.progress(takenOf(sending), rows.total(counts.parsed)))
   try {
@@ -317,9 +317,7 @@ function nextNotes(
   return [`Next: ${programName(io)} deliveries --store ${store} ${states}`]
 }
 
-async function openOutlet(
-  parts: Omit<OutletParts<SendingTarget, keyof Report>, 'target'>,
-): Promise<Outlet> {
+async function openOutlet(parts: Omit<OutletParts<SendingTarget>, 'target'>): Promise<Outlet> {
   const { target, dryRun } = parts.options
   if (target.kind === 'captured') {
     const { captureOutlet, capturePlanOutlet } = await import('./capture-outlet.ts')

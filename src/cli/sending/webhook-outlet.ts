@@ -1,19 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
-import { Client, createInProcessTransport } from '../../client/index.ts'
 import { defaultRetention } from '../../delivery/index.ts'
 import { ledgerSince } from '../../model/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
 import { openStore, storeName, type Store } from '../../store/index.ts'
 import { restyleBody, signBody, webhookHeaders, type ComposeRequest } from '../../webhook/index.ts'
-import {
-  CallQueue,
-  queueOptions,
-  readDeletion,
-  stopGraceMs,
-  type Outlet,
-  type OutletParts,
-} from './outlet.ts'
-import { commandLineSourceId, sourceIdOf, type WebhookTarget } from './sending-options.ts'
+import { intakeQueue, stopGraceMs, type Outlet, type OutletParts } from './outlet.ts'
+import { sourceIdOf, type WebhookTarget } from './sending-options.ts'
 
 /** Keeps messageIds longer: an interrupted run may continue much later and must still recognise its rows. */
 const commandRetention = Object.freeze({
@@ -40,7 +32,7 @@ export async function openWebhookOutlet(parts: WebhookOutletParts): Promise<Outl
 }
 
 async function outletOver(store: Store, parts: WebhookOutletParts): Promise<Outlet> {
-  const { options, runtime, listener, target } = parts
+  const { options, target } = parts
   const destinationId = target.destination.id
   const sourceId = sourceIdOf(target.destination)
   const begin = await store.ledger({ destinationId })
@@ -50,47 +42,26 @@ async function outletOver(store: Store, parts: WebhookOutletParts): Promise<Outl
     begin.failed + begin.expired > 0 && (await store.list({ filter, limit: 1 })).length > 0
   const pipeline = pipelineOver(store, parts)
   pipeline.start()
-  let failure: { readonly error: unknown } | undefined
-  const transport = createInProcessTransport(async ({ calls }) => {
-    try {
-      const results = await pipeline.intake.accept({ sourceId, calls })
-      return { rejected: results.filter((result) => result.kind === 'rejected') }
-    } catch (error) {
-      // The client passes on only the error's message, so keep the error here.
-      failure ??= { error }
-      throw error
-    }
-  })
-  const client = new Client(commandLineSourceId, { ...queueOptions(options), runtime, transport })
-  const queue = new CallQueue(client, listener, ({ message }) => {
-    failure ??= { error: new Error(message) }
-  })
+  const { intake } = pipeline
+  const accept = async (calls: readonly unknown[]) => {
+    const results = await intake.accept({ sourceId, calls })
+    return results.filter((result) => result.kind === 'rejected')
+  }
+  const queue = intakeQueue(parts, accept, (deletion) => intake.acceptDeletion(deletion, sourceId))
   return {
     storeName: options.store === undefined ? undefined : storeName(options.store),
     hasFailedBefore,
-    offer: async (row, position) => {
-      if (failure !== undefined) throw failure.error
-      if (row['type'] !== 'delete') return queue.offer(row, position)
-      const deletion = readDeletion(row)
-      if (deletion.kind === 'rejected') return deletion
-      // Earlier calls may still be waiting in the client. The deletion must not overtake them.
-      await queue.flush()
-      await pipeline.intake.acceptDeletion(deletion, sourceId)
-      return { kind: 'taken' }
-    },
+    offer: queue.offer,
     finish: async () => {
-      await queue.flush()
-      if (failure !== undefined) throw failure.error
+      await queue.finish()
       await pipeline.idle()
     },
-    stop: async () => {
-      // Close both in parallel: the pipeline must not start requests during the grace period of the calls.
-      await Promise.all([pipeline.stop(stopGraceMs), queue.close(stopGraceMs)])
-    },
+    // Close both in parallel: the pipeline must not start requests during the grace period of the calls.
+    stop: () => Promise.all([pipeline.stop(stopGraceMs), queue.stop()]),
     // Deliveries that were already in the store count too, because this run delivers them.
     ledger: async () => ledgerSince(begin, await pipeline.ledger({ destinationId })),
     close: async () => {
-      await queue.close(0)
+      await queue.close()
       await pipeline.close()
     },
   }
