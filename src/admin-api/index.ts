@@ -31,8 +31,6 @@ export type {
   AudienceSyncOutcome,
   AudienceSyncRequest,
   DestinationActions,
-  DestinationState,
-  EndpointState,
   RegulationOperations,
   ReplayCounts,
   ReplayOutcome,

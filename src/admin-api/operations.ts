@@ -9,11 +9,11 @@ import {
   storyRecord,
   type ChangeResult,
 } from '../delivery/index.ts'
-import type { DestinationFields, SourceFields } from './answer-schemas.ts'
+import type { SourceFields } from './answer-schemas.ts'
 import { notFound, pageOf, record, refuse, unknownItem, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
-import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
+import type { AdminApiOptions, ReplayOutcome } from './ports.ts'
 import { problemsOf } from './problems.ts'
 import { pageRowsMax } from './read-fields.ts'
 import { regulationOperations } from './regulation-operations.ts'
@@ -46,12 +46,12 @@ export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   ]
 }
 
-function listOperation({ log }: AdminApiOptions): ApiOperation {
+function listOperation({ store }: AdminApiOptions): ApiOperation {
   return operation({
     ...get('/deliveries', 'deliveries', 'A page of deliveries, the newest first'),
     reads: listReader,
     run: async ({ filter, limit, beforeId, reveal }) => {
-      const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
+      const found = await readableLog(store, reveal).list({ filter, limit: limit + 1, beforeId })
       const { rows, last } = pageOf(found, limit)
       return record({
         kind: 'deliveries',
@@ -64,14 +64,14 @@ function listOperation({ log }: AdminApiOptions): ApiOperation {
 
 const noDelivery = unknownItem('delivery')
 
-function storyOperation({ log }: AdminApiOptions): ApiOperation {
+function storyOperation({ store }: AdminApiOptions): ApiOperation {
   return operation({
     ...get('/deliveries/{destination}/{number}', 'story', 'A delivery with all its requests'),
     reads: revealReader,
     run: async (reveal, { params }) => {
       const id = `${String(params['destination'])}/${String(params['number'])}`
       const key = parseDeliveryId(id)
-      const story = key && (await readableLog(log, reveal).story(key))
+      const story = key && (await readableLog(store, reveal).story(key))
       return story === undefined ? noDelivery : record(storyRecord(story))
     },
   })
@@ -89,7 +89,7 @@ function changeOperation(kind: 'retry' | 'discard', options: AdminApiOptions): A
     run: async (selection) => {
       const { filter } = selection
       const { deliveries, next } = await changeAll(kind, selection, options)
-      const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
+      const isUnknown = async () => (await options.store.list({ filter, limit: 1 })).length === 0
       // Conditions may match nothing, but an id names one delivery, which must exist.
       if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
       return record({ kind, deliveries, next })
@@ -100,15 +100,21 @@ function changeOperation(kind: 'retry' | 'discard', options: AdminApiOptions): A
 async function changeAll(
   kind: 'retry' | 'discard',
   { filter, limit, after }: Selection,
-  { log, metrics, runtime }: AdminApiOptions,
+  { store, wake, metrics, runtime }: AdminApiOptions,
 ): Promise<ChangeResult> {
   const nowMs = runtime.clock.nowMs()
   let total = 0
   let begin = after
   for (;;) {
     const pageLimit = Math.min(limit - total, pageRowsMax)
-    const { deliveries, next } = await log[kind]({ nowMs, filter, limit: pageLimit, after: begin })
+    const { deliveries, next } = await store[kind]({
+      nowMs,
+      filter,
+      limit: pageLimit,
+      after: begin,
+    })
     if (kind === 'discard') metrics.discarded(deliveries)
+    else if (deliveries > 0) wake()
     total += deliveries
     if (next === null || total === limit) return { deliveries: total, next }
     begin = next
@@ -122,39 +128,16 @@ function destinationsOperation({ destinations }: AdminApiOptions): ApiOperation 
     ...get('/destinations', 'destinations', 'Endpoints, breakers, faults, counts'),
     reads: revealReader,
     run: async (reveal) => {
-      const fields = (await destinations()).map((state) => destinationFields(state, reveal))
-      return record({ kind: 'destinations', destinations: fields })
+      const shown = (await destinations()).map((destination) => ({
+        ...destination,
+        endpoints: destination.endpoints.map((endpoint) => ({
+          ...endpoint,
+          url: shownEndpoint(endpoint.url, reveal),
+        })),
+      }))
+      return record({ kind: 'destinations', destinations: shown })
     },
   })
-}
-
-/** Copies only the fields named here, so that a secret added to `DestinationState` later is never sent. */
-function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
-  const { id, enabled, sourceIds, filter, endpoints, ledger } = destination
-  const { deliveries, delivered, failed, expired, pending } = ledger
-  return {
-    id,
-    enabled,
-    sources: sourceIds,
-    ...(filter === undefined ? {} : { filter }),
-    endpoints: endpoints.map(({ url, breaker, probeAtMs, rate, faults }) => ({
-      url: shownEndpoint(url, reveal),
-      breaker,
-      probeAt: isoOrNull(probeAtMs),
-      ...(rate === undefined ? {} : { rate }),
-      faults: faults.map(({ reason, failures, sinceMs, lastMs }) => ({
-        reason,
-        failures,
-        since: isoOrNull(sinceMs),
-        last: isoOrNull(lastMs),
-      })),
-    })),
-    deliveries,
-    delivered,
-    failed,
-    expired,
-    pending,
-  }
 }
 
 const noDestination = unknownItem('destination')
@@ -208,17 +191,17 @@ function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
 }
 
 function overviewOperation(options: AdminApiOptions): ApiOperation {
-  const { ready, ledger, destinations, orphanedBacklogs, metrics } = options
+  const { ready, store, destinations, orphanedBacklogs, metrics } = options
   return operation({
     ...get('/overview', 'overview', 'The current problems, and counts of the last hour'),
     run: async () => {
       const [unreadyReasons, figures, states, backlogs] = await Promise.all([
         ready(),
-        ledger(),
+        store.ledger(),
         destinations(),
         orphanedBacklogs(),
       ])
-      const { recent, losses, oldestDueAtMs } = metrics
+      const { recent, losses, breakers, oldestDueAtMs } = metrics
       const { deliveries, p50Ms, p99Ms } = recent.latency
       return record({
         kind: 'overview',
@@ -226,6 +209,7 @@ function overviewOperation(options: AdminApiOptions): ApiOperation {
           unreadyReasons,
           destinations: states,
           losses,
+          breakers,
           orphanedBacklogs: backlogs,
         }),
         ledger: figures,
@@ -237,15 +221,15 @@ function overviewOperation(options: AdminApiOptions): ApiOperation {
   })
 }
 
-function ledgerOperations({ ledger, log }: AdminApiOptions): readonly ApiOperation[] {
+function ledgerOperations({ store }: AdminApiOptions): readonly ApiOperation[] {
   return [
     operation({
       ...get('/ledger', 'ledger', 'The counts of events and deliveries'),
-      run: async () => record({ kind: 'ledger', ...(await ledger()) }),
+      run: async () => record({ kind: 'ledger', ...(await store.ledger()) }),
     }),
     operation({
       ...get('/audit', 'audit', 'Whether the counts balance'),
-      run: async () => record(auditRecord(await log.audit())),
+      run: async () => record(auditRecord(await store.audit())),
     }),
   ]
 }

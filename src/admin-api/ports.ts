@@ -6,9 +6,8 @@ import type {
   SyncListener,
   SyncOutcome,
 } from '../audience/index.ts'
-import type { Backlog, DeliveryFilter, DeliveryLog, EndpointFault } from '../delivery/index.ts'
+import type { Backlog, DeliveryFilter, DeliveryStore } from '../delivery/index.ts'
 import type { PageSessions } from '../http/index.ts'
-import type { DeliveryLedger, EndpointChange } from '../model/index.ts'
 import type {
   CreateRegulationOutcome,
   RegulationReader,
@@ -16,14 +15,16 @@ import type {
 } from '../privacy/index.ts'
 import type { LogLine, Runtime } from '../runtime/index.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import type { SourceFields } from './answer-schemas.ts'
+import type { DestinationFields, SourceFields } from './answer-schemas.ts'
 
 /** The parts of a service that the admin API reads and changes, and its tokens. */
 export interface AdminApiOptions {
   readonly access: AdminAccess
-  readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
-  readonly ledger: () => Promise<DeliveryLedger>
-  readonly destinations: () => Promise<readonly DestinationState[]>
+  readonly store: Pick<DeliveryStore, 'list' | 'story' | 'retry' | 'discard' | 'audit' | 'ledger'>
+  /** Called when deliveries have become due. */
+  readonly wake: () => void
+  /** Returns the state of the configured destinations, with whole URLs. */
+  readonly destinations: () => Promise<readonly DestinationFields[]>
   /** Reads the backlogs of destinations that are not configured. */
   readonly orphanedBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
@@ -33,17 +34,7 @@ export interface AdminApiOptions {
   readonly audiences: AudienceOperations
   readonly regulations: RegulationOperations
   readonly ready: Readiness
-  readonly metrics: Pick<
-    Metrics,
-    | 'contentType'
-    | 'text'
-    | 'discarded'
-    | 'wrongToken'
-    | 'recent'
-    | 'losses'
-    | 'sources'
-    | 'oldestDueAtMs'
-  >
+  readonly metrics: Metrics
   readonly sessions: PageSessions
   /** Logs each request that changes or sends something. */
   readonly actions: LogLine
@@ -81,33 +72,6 @@ export interface DestinationActions {
   setEnabled(id: string, enabled: boolean): boolean
   /** Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled. */
   sendTest(id: string): Promise<string | null | undefined>
-}
-
-/** A configured destination with the counts of its deliveries and the state of its endpoints. */
-export interface DestinationState {
-  readonly id: string
-  readonly enabled: boolean
-  readonly sourceIds: readonly string[]
-  /** The match expression that selects its calls; undefined for all calls. */
-  readonly filter?: string | undefined
-  readonly endpoints: readonly EndpointState[]
-  readonly ledger: Pick<
-    DeliveryLedger,
-    'deliveries' | 'delivered' | 'failed' | 'expired' | 'pending'
-  >
-}
-
-/** An endpoint with its circuit breaker and its lasting faults. */
-export interface EndpointState {
-  readonly url: string
-  readonly breaker: EndpointChange['state']
-  /** When it is probed next, in milliseconds since 1970; null unless its breaker is open. */
-  readonly probeAtMs: number | null
-  /** How its last request failed; null unless its breaker is open. */
-  readonly error: string | null
-  /** The maximum rate of requests, such as `50/s`; undefined for no limit. */
-  readonly rate?: string | undefined
-  readonly faults: readonly EndpointFault[]
 }
 
 /** Selects the archived events that meet every condition. */

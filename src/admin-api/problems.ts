@@ -1,16 +1,17 @@
 import type { Backlog } from '../delivery/index.ts'
 import { failureText, formatTimestamp, hiddenEndpoint } from '../model/index.ts'
-import type { AnswerRecord } from './answer-schemas.ts'
+import type { AnswerRecord, DestinationFields, EndpointFields } from './answer-schemas.ts'
+import type { BreakerBoard } from './metrics/breaker-board.ts'
 import type { RecentLosses } from './metrics/recent-losses.ts'
-import type { DestinationState, EndpointState } from './ports.ts'
 
 type Problem = AnswerRecord<'overview'>['problems'][number]
 
 /** The input of {@link problemsOf}. */
 export interface ServiceState {
   readonly unreadyReasons: readonly string[]
-  readonly destinations: readonly DestinationState[]
-  readonly losses: Pick<RecentLosses, 'of'>
+  readonly destinations: readonly DestinationFields[]
+  readonly losses: RecentLosses
+  readonly breakers: BreakerBoard
   readonly orphanedBacklogs: readonly Backlog[]
 }
 
@@ -19,6 +20,7 @@ export function problemsOf({
   unreadyReasons,
   destinations,
   losses,
+  breakers,
   orphanedBacklogs,
 }: ServiceState): readonly Problem[] {
   return [
@@ -29,7 +31,9 @@ export function problemsOf({
       moment: null,
     })),
     ...destinations.flatMap((destination) => [
-      ...destination.endpoints.flatMap((endpoint) => endpointProblems(destination, endpoint)),
+      ...destination.endpoints.flatMap((endpoint) =>
+        endpointProblems(destination, endpoint, breakers),
+      ),
       ...lossProblems(destination, losses),
       ...waitingProblems(destination),
     ]),
@@ -43,36 +47,38 @@ export function problemsOf({
 }
 
 function endpointProblems(
-  { id, enabled }: DestinationState,
-  { url, breaker, probeAtMs, error, faults }: EndpointState,
+  { id, enabled }: DestinationFields,
+  { url, breaker, probeAt, faults }: EndpointFields,
+  breakers: BreakerBoard,
 ): readonly Problem[] {
   const endpoint = hiddenEndpoint(url)
-  const refusals: readonly Problem[] = faults.map(({ reason, failures, sinceMs }) => ({
+  const refusals: readonly Problem[] = faults.map(({ reason, failures, since }) => ({
     text: `${endpoint} refuses webhooks: ${failureText(reason)}, ${failures === 1 ? 'once' : `${failures} times`}.`,
     advice: 'Correct the endpoint or its URL, then retry the failed deliveries.',
     destination: id,
-    moment: { name: 'Since', at: formatTimestamp(sinceMs) },
+    moment: since === null ? null : { name: 'Since', at: since },
   }))
   if (breaker !== 'open' || !enabled) return refusals
+  const { error } = breakers.endpoint(id, url)
   const cause = error === null ? '' : `: ${failureText(error)}`
   const down: Problem = {
     text: `${endpoint} is down${cause}. Its deliveries wait.`,
     advice: 'evroute sends them once the endpoint answers again.',
     destination: id,
-    moment: probeAtMs === null ? null : { name: 'Next probe', at: formatTimestamp(probeAtMs) },
+    moment: probeAt === null ? null : { name: 'Next probe', at: probeAt },
   }
   return [down, ...refusals]
 }
 
 function lossProblems(
-  { id, endpoints, ledger }: DestinationState,
-  losses: Pick<RecentLosses, 'of'>,
+  { id, endpoints, failed, expired }: DestinationFields,
+  losses: RecentLosses,
 ): readonly Problem[] {
   const lost = losses.of(id)
   if (lost === undefined) return []
   const { reasons, sinceMs } = lost
   // The ledger no longer counts a delivery as failed or expired once it is retried.
-  const deliveries = Math.min(lost.deliveries, ledger.failed + ledger.expired)
+  const deliveries = Math.min(lost.deliveries, failed + expired)
   // Leave out losses whose only reasons are faults of endpoints, because each fault is a problem of its own.
   const faults = new Set(endpoints.flatMap((each) => each.faults.map(({ reason }) => reason)))
   if (deliveries === 0 || reasons.every((reason) => faults.has(reason))) return []
@@ -88,9 +94,9 @@ function lossProblems(
   ]
 }
 
-function waitingProblems({ id, enabled, ledger }: DestinationState): readonly Problem[] {
-  if (enabled || ledger.pending === 0) return []
-  const text = `The destination is disabled, and ${waitText(ledger.pending)}.`
+function waitingProblems({ id, enabled, pending }: DestinationFields): readonly Problem[] {
+  if (enabled || pending === 0) return []
+  const text = `The destination is disabled, and ${waitText(pending)}.`
   const advice = 'Enable the destination in the configuration, or discard its deliveries.'
   return [{ text, advice, destination: id, moment: null }]
 }

@@ -53,7 +53,7 @@ function logEndpoint(
   { destinationId, url, state, error }: EndpointChange,
   { metrics, log }: Pick<ServiceObservers, 'metrics'> & Pick<Runtime, 'log'>,
 ): void {
-  const { breaker: before } = metrics.breakers.endpoint(destinationId, url)
+  const { state: before } = metrics.breakers.endpoint(destinationId, url)
   const endpoint = { destinationId, url: hiddenEndpoint(url) }
   if (state === 'open' && before !== 'open') log.warn('an endpoint is down', { ...endpoint, error })
   if (state === 'closed' && before !== 'closed') log.info('an endpoint has recovered', endpoint)

@@ -288,18 +288,8 @@ export class Service implements AsyncDisposable {
     if (admin === undefined) return undefined
     return adminApp({
       access: admin,
-      log: {
-        list: (request) => this.#store.list(request),
-        story: (request) => this.#store.story(request),
-        audit: () => this.#store.audit(),
-        retry: async (request) => {
-          const result = await this.#store.retry(request)
-          if (result.deliveries > 0) this.#pipeline.wake()
-          return result
-        },
-        discard: (request) => this.#store.discard(request),
-      },
-      ledger: () => this.#store.ledger(),
+      store: this.#store,
+      wake: () => this.#pipeline.wake(),
       destinations: () => {
         const { breakers } = this.#metrics
         const knowledge = { store: this.#store, breakers, faults: this.#faults }

@@ -330,8 +330,8 @@ describe('the admin API', () => {
     [undefined, 500, 'internal_error'],
   ])('does not reveal an internal error: %s', async (error, status, code) => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- any value can be thrown
-    const ledger = () => Promise.reject(error)
-    const { url, warnings } = await startAdmin({ options: { ledger } })
+    const store = { ledger: () => Promise.reject(error) }
+    const { url, warnings } = await startAdmin({ options: { store: store as never } })
     const answer = await sendRequest(`${url}/v1/ledger`)
     expect(answer).toMatchObject({ status, body: refusal(code) })
     expect(answer.text).not.toContain('secret')

@@ -1,7 +1,6 @@
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import type { DestinationState, ReplayOutcome, ReplayRequest } from '../../src/admin-api/index.ts'
-import { hiddenEndpoint, emptyLedger, formatTimestamp } from '../../src/model/index.ts'
+import type { ReplayOutcome, ReplayRequest } from '../../src/admin-api/index.ts'
 import { failed, hourMs, nowMs } from '../cli/deliveries/stores.ts'
 import { gate } from '../support/gate.ts'
 import { record } from '../../src/admin-api/answer.ts'
@@ -10,79 +9,6 @@ import { sendRequest, startAdmin, token } from './support.ts'
 test('a field that the schema of a record lacks is a type error', () => {
   // @ts-expect-error: the field is misspelled.
   expect(record({ kind: 'destination', id: 'crm', enabled: true, enabeld: true }).status).toBe(200)
-})
-
-describe('GET /v1/destinations', () => {
-  test('reports the state of each destination without secrets', async () => {
-    const secretive = {
-      id: 'crm',
-      enabled: true,
-      sourceIds: ['website'],
-      endpoints: [
-        {
-          url: 'https://example.com/a',
-          breaker: 'open',
-          probeAtMs: nowMs + 30_000,
-          error: 'status_503',
-          headers: { 'X-Key': 'not-a-real-secret' },
-          faults: [],
-        },
-        {
-          url: 'https://example.com/b',
-          breaker: 'closed',
-          probeAtMs: null,
-          error: null,
-          faults: [{ reason: 'status_404', failures: 12, sinceMs: nowMs - hourMs, lastMs: nowMs }],
-        },
-      ],
-      ledger: { ...emptyLedger, deliveries: 4, delivered: 1, failed: 1, expired: 1, pending: 1 },
-      sharedSecret: 'not-a-real-secret',
-    } as const
-    const destinations = (): Promise<DestinationState[]> => Promise.resolve([secretive])
-    const { url } = await startAdmin({ options: { destinations } })
-    const { status, body, text } = await sendRequest(`${url}/v1/destinations`)
-    expect({ status, body }).toEqual({
-      status: 200,
-      body: {
-        v: 1,
-        kind: 'destinations',
-        destinations: [
-          {
-            id: 'crm',
-            enabled: true,
-            sources: ['website'],
-            endpoints: [
-              {
-                url: hiddenEndpoint('https://example.com/a'),
-                breaker: 'open',
-                probeAt: formatTimestamp(nowMs + 30_000),
-                faults: [],
-              },
-              {
-                url: hiddenEndpoint('https://example.com/b'),
-                breaker: 'closed',
-                probeAt: null,
-                faults: [
-                  {
-                    reason: 'status_404',
-                    failures: 12,
-                    since: formatTimestamp(nowMs - hourMs),
-                    last: formatTimestamp(nowMs),
-                  },
-                ],
-              },
-            ],
-            deliveries: 4,
-            delivered: 1,
-            failed: 1,
-            expired: 1,
-            pending: 1,
-          },
-        ],
-      },
-    })
-    expect(text).not.toContain('secret')
-  })
 })
 
 describe('GET /v1/ledger and GET /v1/audit', () => {

@@ -171,21 +171,19 @@ test("the page's files need no session, allow no other scripts, and are read-onl
 test('GET /v1/overview reports the last hour, delivery latency and current problems', async () => {
   const clock = new ManualClock(nowMs)
   const url = 'https://hooks.example.com/secret/path'
-  const deliveryCounts = { deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 }
-  const fault = { reason: 'status_404', failures: 3, sinceMs: nowMs, lastMs: nowMs }
+  const at = formatTimestamp(nowMs)
+  const probeAtMs = nowMs + 30_000
+  const fault = { reason: 'status_404', failures: 3, since: at, last: at }
+  const state = 'open'
   const endpoint = {
     url,
-    breaker: 'open' as const,
-    probeAtMs: nowMs + 30_000,
-    error: 'ECONNREFUSED',
+    breaker: state,
+    probeAt: formatTimestamp(probeAtMs),
     faults: [fault],
-  }
+  } as const
   const destination = {
-    id: 'crm',
-    enabled: true,
-    sourceIds: ['website'],
-    endpoints: [endpoint],
-    ledger: deliveryCounts,
+    ...{ id: 'crm', enabled: true, sources: ['website'], endpoints: [endpoint] },
+    ...{ deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 },
   }
   const off = { ...destination, id: 'mail', enabled: false, endpoints: [] }
   const { url: admin, metrics } = await startAdmin({
@@ -196,6 +194,8 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
       orphanedBacklogs: () => Promise.resolve([{ destinationId: 'gone', pending: 1 }]),
     },
   })
+  metrics.configured([destination])
+  metrics.endpoint({ destinationId: 'crm', url, state, probeAtMs, error: 'ECONNREFUSED' })
   metrics.calls({ sourceId: 'website', outcome: 'routed', count: 3 })
   metrics.calls({ sourceId: 'website', outcome: 'no_event', count: 5 })
   const settled = { messageId: 'm', type: 'track', destinationId: 'crm', attempts: 1 } as const

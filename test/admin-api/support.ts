@@ -43,8 +43,8 @@ export async function startAdmin(settings: AdminSettings = {}) {
   const metrics = new Metrics({ figures: () => figures, runtime })
   const app = adminApp({
     access,
-    log: store,
-    ledger: () => store.ledger(),
+    store,
+    wake: () => undefined,
     destinations: () => Promise.resolve([]),
     orphanedBacklogs: () => Promise.resolve([]),
     destinationActions: { setEnabled: () => false, sendTest: () => Promise.resolve(undefined) },

@@ -1,5 +1,4 @@
 import { hiddenEndpoint, type EndpointChange } from '../../model/index.ts'
-import type { EndpointState } from '../ports.ts'
 
 /** A destination and the URLs of its endpoints. */
 export interface DestinationUrls {
@@ -58,10 +57,13 @@ export class BreakerBoard {
     return entries.length > 0 && entries.every(({ change }) => change?.state === 'open')
   }
 
-  endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
+  /** Returns the state of an endpoint. `probeAtMs` and `error` are null unless its breaker is open. */
+  endpoint(
+    destinationId: string,
+    url: string,
+  ): Pick<EndpointChange, 'state' | 'probeAtMs' | 'error'> {
     const { change } = this.#endpoints.get(destinationId)?.get(url) ?? {}
-    const { state = 'closed', probeAtMs = null, error = null } = change ?? {}
-    return { url, breaker: state, probeAtMs, error }
+    return change ?? { state: 'closed', probeAtMs: null, error: null }
   }
 
   statuses() {

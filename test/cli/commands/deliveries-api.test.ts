@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Io } from '../../../src/cli/io.ts'
 import { listen } from '../../../src/http/index.ts'
-import { emptyLedger, EvrouteError, formatTimestamp } from '../../../src/model/index.ts'
+import { EvrouteError, formatTimestamp } from '../../../src/model/index.ts'
 import { openDeliveryLog } from '../../../src/store/index.ts'
 import { access, startAdmin, token } from '../../admin-api/support.ts'
 import { run, start, type RunSettings } from '../../support/io.ts'
@@ -29,11 +29,8 @@ const overApi = (url: string, argv: readonly string[], settings: RunSettings = {
 
 /** A destination that accepts deliveries. */
 const enabledDestination = {
-  id: 'crm',
-  enabled: true,
-  sourceIds: ['website'],
-  endpoints: [],
-  ledger: { deliveries: 0, delivered: 0, failed: 0, expired: 0, pending: 0 },
+  ...{ id: 'crm', enabled: true, sources: ['website'], endpoints: [] },
+  ...{ deliveries: 0, delivered: 0, failed: 0, expired: 0, pending: 0 },
 }
 
 /** 30 seconds past a minute, so that no minute ends while the test runs. */
@@ -85,7 +82,7 @@ describe('deliveries --api', () => {
     const log = await openDeliveryLog(store, { write: true })
     onTestFinished(() => log.close())
     const destinations = () => Promise.resolve([enabledDestination])
-    const { url } = await startAdmin({ options: { log, destinations } })
+    const { url } = await startAdmin({ options: { store: log as never, destinations } })
     const expected = await run([...argv, '--store', store])
     expect(expected.code).toBe(0)
     const { code, stdout, stderr } = await overApi(url, argv)
@@ -97,21 +94,15 @@ describe('deliveries --api', () => {
   })
 
   test('names the endpoint that a parked delivery waits for, and its next try', async () => {
-    const probeAtMs = nowMs + hourMs
+    const probeAt = formatTimestamp(nowMs + hourMs)
     const url = 'http://127.0.0.1:4100/'
-    const endpoint = { url, breaker: 'open', probeAtMs, error: null, faults: [] } as const
-    const crm = {
-      id: 'crm',
-      enabled: true,
-      sourceIds: [],
-      endpoints: [endpoint],
-      ledger: emptyLedger,
-    }
+    const endpoint = { url, breaker: 'open', probeAt, faults: [] } as const
+    const crm = { ...enabledDestination, endpoints: [endpoint] }
     const admin = await startAdmin({
       samples: [{}, delivered],
       options: { destinations: () => Promise.resolve([crm]) },
     })
-    const parked = { urls: [url], until: formatTimestamp(probeAtMs) }
+    const parked = { urls: [url], until: probeAt }
     const text = /parked: http:\/\/127\.0\.0\.1:4100\/ is down, next probe at /
     expect((await overApi(admin.url, ['deliveries'])).stdout).toMatch(text)
     expect((await overApi(admin.url, ['deliveries', 'show', 'crm/1'])).stdout).toMatch(text)
@@ -122,21 +113,14 @@ describe('deliveries --api', () => {
   })
 
   test('names the endpoints that fail webhooks without a retry', async () => {
-    const fault = { reason: 'status_404', failures: 1_012, sinceMs: nowMs, lastMs: nowMs }
+    const at = formatTimestamp(nowMs)
+    const fault = { reason: 'status_404', failures: 1_012, since: at, last: at }
     const url = 'https://example.com/hook'
-    const endpoint = {
-      url,
-      breaker: 'closed',
-      probeAtMs: null,
-      error: null,
-      faults: [fault],
-    } as const
+    const endpoint = { url, breaker: 'closed', probeAt: null, faults: [fault] } as const
     const destinations = ['crm', 'mail'].map((id) => ({
+      ...enabledDestination,
       id,
-      enabled: true,
-      sourceIds: [],
       endpoints: [endpoint],
-      ledger: emptyLedger,
     }))
     const admin = await startAdmin({
       samples: [failed],
@@ -224,7 +208,7 @@ describe('deliveries --api', () => {
     const { url, store } = await startAdmin({ samples: [failed] })
     const audit = { ...(await store.audit()), withoutBody: 1 }
     const log = { audit: () => Promise.resolve(audit) }
-    const wrong = await startAdmin({ options: { log: log as never } })
+    const wrong = await startAdmin({ options: { store: log as never } })
     expect(await overApi(url, ['audit'])).toMatchObject({ code: 0 })
     expect(await overApi(wrong.url, ['audit'])).toMatchObject({ code: 1 })
   })
@@ -356,7 +340,7 @@ describe('a service', () => {
   test('that fails refuses the request', async () => {
     const error = new EvrouteError({ code: 'store_closed', message: 'closed' })
     const log = { list: () => Promise.reject(error) }
-    const { url } = await startAdmin({ options: { log: log as never } })
+    const { url } = await startAdmin({ options: { store: log as never } })
     const { code, stderr } = await overApi(url, ['deliveries'])
     expect(code).toBe(7)
     expect(stderr).toContain(
