@@ -1,4 +1,4 @@
-import { eventTypes, isEventType, type EventType } from '../../model/index.ts'
+import { eventTypes, fullUrl, isEventType, type EventType } from '../../model/index.ts'
 import { command, inGroup, option, type ValuesOf } from '../command.ts'
 import { countFlag, idFlag, integrationFlag, timestampFlag } from '../flags.ts'
 import { commandLine } from '../output/command-line.ts'
@@ -82,10 +82,11 @@ expired; 7 a file cannot be read; 130 interrupted.`,
 
 function readType(text: string | undefined): EventType | undefined {
   if (text === undefined || isEventType(text)) return text
-  throw usageError(
-    `Cannot send "${text}": it is not a type of call`,
-    `The types are ${eventTypes.join(', ')}; key=value comes after the type.`,
-  )
+  const url = fullUrl(text)
+  const hint = /^https?:/.test(url)
+    ? `Try \`evroute send track --to ${url}\`.`
+    : `The types are ${eventTypes.join(', ')}; key=value comes after the type.`
+  throw usageError(`Cannot send "${text}": it is not a type of call`, hint)
 }
 
 function refuseFieldsWithFile([pair]: readonly string[], values: ValuesOf<typeof options>): void {

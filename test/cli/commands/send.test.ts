@@ -165,6 +165,8 @@ describe('the command line is refused with 2', () => {
     [[], 'neither a type nor a file is given', 'Try `evroute send track`'],
     [['trakc'], '"trakc": it is not a type', 'identify, track, page, screen, group, alias, delete'],
     [['plan=pro'], 'not a type', 'key=value comes after the type'],
+    [['http://127.0.0.1:1/'], 'not a type', 'Try `evroute send track --to http://127.0.0.1:1/`'],
+    [['localhost:3000'], 'not a type', 'Try `evroute send track --to http://localhost:3000`'],
     [['track', 'plan'], 'Cannot read the field "plan"', 'key=text or key:=json'],
     [['track', '=pro'], 'Cannot read the field "=pro"', 'key=text'],
     [['track', 'seats:=three'], 'Cannot read the value of seats', 'After := comes JSON'],
