@@ -109,6 +109,9 @@ export const addListenCommand = command({
   evroute listen --endpoints 2 --respond endpoint=2:reset
   evroute listen --on-event ./import.sh -- --dry-run
 
+A webhook with a wrong signature is shown as such and answered with 200 too, unless
+you pass --strict.
+
 The path of a request can choose the answer: /status/503, /delay/6s, /fault/reset, or
 /delay/1s/status/503. On a terminal, press h for the keys.
 
