@@ -66,7 +66,7 @@ const options = {
   ...inGroup('Answers:', {
     respond: option(
       '--respond <plan>',
-      'answers; 503x2,200 is 503, 503, then 200s [200]',
+      'answers; 503x2,200 is 503, 503, then 200 [200]',
       repeatable,
     ),
     delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),

@@ -24,7 +24,7 @@ const options = {
   ...inGroup('The receiver:', {
     respond: option(
       '--respond <plan>',
-      'answers; 503x2,200 is 503, 503, then 200s [200]',
+      'answers; 503x2,200 is 503, 503, then 200 [200]',
       repeatable,
     ),
     secret: option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]'),
