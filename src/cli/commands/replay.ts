@@ -4,7 +4,7 @@ import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
 import { eventTypesFlag, momentFlag } from '../flags.ts'
 import { commandLine } from '../output/command-line.ts'
 import { parseTimeShift, type TimeShiftBy } from '../sending/captured-request.ts'
-import { SelectedRows } from '../sending/row-selection.ts'
+import { selectRows } from '../sending/row-selection.ts'
 import {
   readSendingOptions,
   sendingOptions,
@@ -64,8 +64,8 @@ Exit codes: those of \`send\`.`,
     }
     const given = await readSendingOptions(values, io)
     const ratePerSecond = given.dryRun ? undefined : values.ratePerSecond
-    const rows = new SelectedRows(files, values, io)
-    const target = replayTarget(given, values, await rows.holdCapture())
+    const { rows, isCapture } = await selectRows(files, values, io)
+    const target = replayTarget(given, values, isCapture)
     const again = [`Next: ${commandLine(argv, io)}`]
     return transfer({ io, options: { ...given, target }, rows, ratePerSecond, again })
   },

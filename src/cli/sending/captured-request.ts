@@ -33,6 +33,12 @@ export function isCapturedRow(row: JsonObject): boolean {
   return isListenRecord(row) && row['kind'] === 'event' && row['rawBase64'] !== undefined
 }
 
+/** Returns the call in a row: the body of a captured request, or the row itself. */
+export function callIn(row: JsonObject): JsonObject {
+  const { body } = row
+  return isCapturedRow(row) && isJsonObject(body) ? body : row
+}
+
 /** Parses the record of a request. Rejects a request that was not a webhook. */
 export function readCapturedRequest(row: JsonObject): CapturedRow {
   const { type, userId, code, reason, headers, rawBase64 } = row

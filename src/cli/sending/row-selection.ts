@@ -3,18 +3,11 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { callOfArchivedRow } from '../../archive/index.ts'
 import { ForeignFormatError, openInput, type Row } from '../../importer/index.ts'
-import {
-  captureRowBytesMax,
-  isJsonObject,
-  limits,
-  parseTimestamp,
-  type EventType,
-  type JsonObject,
-} from '../../model/index.ts'
+import { captureRowBytesMax, limits, parseTimestamp, type EventType } from '../../model/index.ts'
 import { stoppable } from '../../runtime/index.ts'
 import type { Io } from '../io.ts'
-import { isCapturedRow, isListenRecord } from './captured-request.ts'
-import { InputMeter, readInput, type RowGroup, type RowSource } from './row-source.ts'
+import { callIn, isCapturedRow, isListenRecord } from './captured-request.ts'
+import { InputMeter, readInput, type RowSource } from './row-source.ts'
 
 /** Which rows to select, by type and by time in milliseconds since 1970. An undefined condition selects all. */
 export interface RowSelection {
@@ -33,118 +26,87 @@ interface ReadRows {
 /** Maximum number of groups to read ahead while looking for the first good row. */
 const heldGroupsMax = 64
 
+/** The rows of a command, and what they are. */
+export interface SelectedRows {
+  readonly rows: RowSource
+  /** Whether the rows are captured requests rather than calls. */
+  readonly isCapture: boolean
+}
+
 /**
- * The selected rows of several files, one file after another, and all bad rows. The first good row decides whether
- * the files contain calls or captured requests. A call without a messageId gets the same one in every run.
+ * Opens files, or stdin for `-`, and selects some of their rows and all bad rows. The first good row decides whether
+ * the files contain calls or captured requests; without a good row in the first 64 groups, they contain calls. A call
+ * without a messageId gets the same one in every run.
  */
-export class SelectedRows implements RowSource {
-  readonly #paths: readonly string[]
-  readonly #selection: RowSelection
-  readonly #io: Io
-  readonly #meter: InputMeter
-  readonly #groups: AsyncGenerator<ReadRows>
-  readonly #held: ReadRows[] = []
-  #isCapture: Promise<boolean> | undefined
-  #skipped = 0
-
-  /** @param paths - the files, `-` for stdin */
-  constructor(paths: readonly string[], selection: RowSelection, io: Io) {
-    this.#paths = paths
-    this.#selection = selection
-    this.#io = io
-    this.#meter = new InputMeter(io)
-    this.#groups = this.#read()
-  }
-
-  get skipped(): number {
-    return this.#skipped
-  }
-
-  total(parsed: number): number | undefined {
-    return this.#meter.total(parsed + this.#skipped)
-  }
-
-  /** Reads ahead to the first good row, and returns whether it is from a capture. False if 64 groups have none. */
-  async holdCapture(): Promise<boolean> {
-    this.#isCapture ??= this.#readToGoodRow()
-    return (await stoppable(this.#isCapture, this.#io.stop)) ?? false
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
-    const isCapture = await this.holdCapture()
-    try {
-      for await (const group of this.#heldAndLater()) {
-        const file = this.#paths.length > 1 ? group.path : undefined
-        yield { file, rows: isCapture ? this.#captured(group.rows) : this.#calls(group) }
-      }
-    } finally {
-      await this.#groups.return(undefined)
-    }
-  }
-
-  async *#heldAndLater(): AsyncGenerator<ReadRows> {
-    yield* this.#held.splice(0)
-    yield* this.#groups
-  }
-
-  async #readToGoodRow(): Promise<boolean> {
-    while (this.#held.length < heldGroupsMax) {
-      const next = await this.#groups.next()
-      if (next.done === true) return false
-      this.#held.push(next.value)
-      const row = next.value.rows.find(({ kind }) => kind === 'row')
-      if (row?.kind !== 'row') continue
-      // A capture can begin with the `ready` record of `listen`.
-      const isReady = isListenRecord(row.value) && row.value['kind'] === 'ready'
-      return isReady || isCapturedRow(row.value)
-    }
-    return false
-  }
-
-  async *#read(): AsyncGenerator<ReadRows> {
-    // Open all files first, so that nothing is sent if a name is wrong.
-    const inputs = await Promise.all(
-      this.#paths.map(async (path) => ({ path, bytes: await this.#meter.open(path) })),
-    )
-    if (inputs.length > 1) for (const { path } of inputs) await checkFormat(path)
-    for (const { path, bytes } of inputs) {
-      let from = 0
-      for await (const rows of readInput(path, bytes, captureRowBytesMax)) {
-        yield { path, rows, from }
-        from += rows.length
-      }
-    }
-  }
-
-  #captured(rows: readonly Row[]): readonly Row[] {
-    const requests = rows.filter(
-      (row) => row.kind === 'bad' || !isListenRecord(row.value) || isCapturedRow(row.value),
-    )
-    return this.#select(requests.map(requestOfRow), (row) => {
-      const content = row['body']
-      return isJsonObject(content) ? content : row
-    })
-  }
-
-  #calls({ path, rows, from }: ReadRows): readonly Row[] {
-    const file = path === '-' ? path : resolve(path)
-    const identified = rows.map((row, at) =>
-      identifyRow(callOfRow(row), { file, index: from + at }),
-    )
-    return this.#select(identified, (row) => row)
-  }
-
-  /** @param callOf - returns the call in a row. Its type and timestamp decide whether the row is selected */
-  #select(rows: readonly Row[], callOf: (row: JsonObject) => JsonObject): readonly Row[] {
-    const { types } = this.#selection
-    const selected = rows.flatMap((row) => {
-      if (row.kind === 'bad') return row
-      const call = callOf(row.value)
-      if (types !== undefined && !types.some((type) => type === call['type'])) return []
-      return selectByTime(row, call, this.#selection) ?? []
-    })
-    this.#skipped += rows.length - selected.length
+export async function selectRows(
+  paths: readonly string[],
+  selection: RowSelection,
+  io: Io,
+): Promise<SelectedRows> {
+  const meter = new InputMeter(io)
+  const groups = readGroups(paths, meter)
+  const held: ReadRows[] = []
+  const isCapture = (await stoppable(readToGoodRow(groups, held), io.stop)) ?? false
+  let skipped = 0
+  const select = (group: ReadRows): readonly Row[] => {
+    const rows = isCapture ? requestsIn(group) : callsIn(group)
+    const selected = rows.flatMap((row) => selectRow(row, selection) ?? [])
+    skipped += rows.length - selected.length
     return selected
+  }
+  const rows: RowSource = {
+    get skipped() {
+      return skipped
+    },
+    total: (parsed) => meter.total(parsed + skipped),
+    async *[Symbol.asyncIterator]() {
+      try {
+        for await (const group of following(held, groups)) {
+          yield { file: paths.length > 1 ? group.path : undefined, rows: select(group) }
+        }
+      } finally {
+        await groups.return(undefined)
+      }
+    },
+  }
+  return { rows, isCapture }
+}
+
+async function* following(
+  held: readonly ReadRows[],
+  groups: AsyncIterable<ReadRows>,
+): AsyncGenerator<ReadRows> {
+  yield* held
+  yield* groups
+}
+
+/** Reads groups into `held` up to the first good row. Returns whether it is from a capture. */
+async function readToGoodRow(groups: AsyncGenerator<ReadRows>, held: ReadRows[]): Promise<boolean> {
+  while (held.length < heldGroupsMax) {
+    const next = await groups.next()
+    if (next.done === true) return false
+    held.push(next.value)
+    const row = next.value.rows.find(({ kind }) => kind === 'row')
+    if (row?.kind !== 'row') continue
+    // A capture can begin with the `ready` record of `listen`.
+    const isReady = isListenRecord(row.value) && row.value['kind'] === 'ready'
+    return isReady || isCapturedRow(row.value)
+  }
+  return false
+}
+
+async function* readGroups(paths: readonly string[], meter: InputMeter): AsyncGenerator<ReadRows> {
+  // Open all files first, so that nothing is sent if a name is wrong.
+  const inputs = await Promise.all(
+    paths.map(async (path) => ({ path, bytes: await meter.open(path) })),
+  )
+  if (inputs.length > 1) for (const { path } of inputs) await checkFormat(path)
+  for (const { path, bytes } of inputs) {
+    let from = 0
+    for await (const rows of readInput(path, bytes, captureRowBytesMax)) {
+      yield { path, rows, from }
+      from += rows.length
+    }
   }
 }
 
@@ -159,10 +121,18 @@ async function checkFormat(path: string): Promise<void> {
   await rows.return(undefined)
 }
 
-function requestOfRow(row: Row): Row {
-  if (row.kind === 'bad' || isCapturedRow(row.value)) return row
-  const message = 'The first row is a captured request, but this row is not'
-  return { kind: 'bad', line: row.line, code: 'wrong_type', message }
+function requestsIn({ rows }: ReadRows): readonly Row[] {
+  return rows.flatMap((row) => {
+    if (row.kind === 'bad' || isCapturedRow(row.value)) return row
+    if (isListenRecord(row.value)) return []
+    const message = 'The first row is a captured request, but this row is not'
+    return { kind: 'bad', line: row.line, code: 'wrong_type', message }
+  })
+}
+
+function callsIn({ path, rows, from }: ReadRows): readonly Row[] {
+  const file = path === '-' ? path : resolve(path)
+  return rows.map((row, at) => identifyRow(callOfRow(row), { file, index: from + at }))
 }
 
 /** Returns the call in a row, which may be a row of an archive. Rejects a captured request. */
@@ -180,18 +150,25 @@ function callOfRow(row: Row): Row {
   return { ...row, value: callOfArchivedRow(value) }
 }
 
-/** Returns undefined if the row is outside the times. Rejects a row whose time cannot be read. */
-function selectByTime(
-  row: Row,
-  { timestamp, originalTimestamp }: JsonObject,
-  { sinceMs = -Infinity, untilMs = Infinity }: RowSelection,
-): Row | undefined {
-  if (sinceMs === -Infinity && untilMs === Infinity) return row
+/** Returns undefined if the row is not selected. Rejects a row whose time cannot be read. */
+function selectRow(row: Row, selection: RowSelection): Row | undefined {
+  if (row.kind === 'bad') return row
+  const { type, timestamp, originalTimestamp } = callIn(row.value)
+  const { types, sinceMs, untilMs } = selection
+  if (types?.some((each) => each === type) === false) return undefined
+  if (sinceMs === undefined && untilMs === undefined) return row
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  if (atMs !== undefined) return atMs >= sinceMs && atMs < untilMs ? row : undefined
+  if (atMs !== undefined) return isWithin(atMs, selection) ? row : undefined
   if (!(timestamp ?? originalTimestamp)) return undefined
   const message = 'Cannot select the row by time: its timestamp is not ISO 8601'
   return { kind: 'bad', line: row.line, code: 'wrong_type', message }
+}
+
+function isWithin(
+  atMs: number,
+  { sinceMs = -Infinity, untilMs = Infinity }: RowSelection,
+): boolean {
+  return atMs >= sinceMs && atMs < untilMs
 }
 
 /** Gives a row without a messageId an id from its file, index and content, so that every run gives it the same id. */

@@ -1,12 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { checkParsedCall } from '../../intake/index.ts'
-import {
-  endpointName,
-  imbalances,
-  isJsonObject,
-  type JsonObject,
-  type Ledger,
-} from '../../model/index.ts'
+import { endpointName, imbalances, type JsonObject, type Ledger } from '../../model/index.ts'
 import {
   createRuntime,
   stoppable,
@@ -19,7 +13,7 @@ import { isOutputClosed, exitCodeOf, exitCodes, gravest, type ExitCode } from '.
 import type { Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
-import { isCapturedRow, readCapturedRequest } from './captured-request.ts'
+import { callIn, isCapturedRow, readCapturedRequest } from './captured-request.ts'
 import {
   readDeletion,
   type OfferResult,
@@ -201,7 +195,7 @@ async function offer(
   { options, runtime, report, counts, outlet }: Sending,
 ): Promise<OfferResult> {
   const { only } = options
-  const call = isCapturedRow(row) && isJsonObject(row['body']) ? row['body'] : row
+  const call = callIn(row)
   if (only === undefined || only.takes(call)) return outlet.offer(row, position)
   const rejection = rejectionOf(row)
   if (rejection !== undefined) return rejection
