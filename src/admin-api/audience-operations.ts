@@ -22,7 +22,6 @@ import {
   get,
   operation,
   post,
-  streamingOperation,
   type ApiOperation,
   type ApiRecord,
   type StreamingEnd,
@@ -78,7 +77,7 @@ function showOperation({ audiences }: AudienceOptions): ApiOperation {
 }
 
 function syncOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
-  return streamingOperation({
+  return operation({
     ...post('/audiences/sync', 'line', 'Replaces the members with those of a list'),
     reads: syncReader,
     stream: async (query, { upload, sendRecords, drained, signal }): Promise<StreamingEnd> => {
@@ -92,7 +91,7 @@ function syncOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
 }
 
 function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
-  return streamingOperation({
+  return operation({
     ...post('/audiences/{key}/remove', 'line', 'Removes an audience'),
     reads: removeReader,
     stream: async (query, { params, sendRecords, drained, signal }): Promise<StreamingEnd> => {

@@ -35,35 +35,26 @@ interface Route {
   readonly summary: string
 }
 
-interface Described<Value> extends Route {
-  /** Reads the JSON body of a `post`. For a `get` or a streaming operation, reads the query. */
-  readonly reads?: RequestReader<Value>
-}
-
-/** An operation that answers with one record. */
-export interface Operation<Value = unknown> extends Described<Value> {
+interface OneAnswer<Value> {
   /** Maximum size of the body; 64 KB by default. */
   readonly bodyBytesMax?: number
   /** Answers a request. `value` is undefined if the operation reads nothing. */
   run(value: Value, input: OperationInput): Answer | Promise<Answer>
 }
 
-/** An operation that answers with a stream of records. */
-export interface StreamingOperation<Value = unknown> extends Described<Value> {
+interface StreamedAnswer<Value> {
   /** Sends all records except the last one, which it returns. */
   stream(value: Value, input: StreamingInput): Promise<StreamingEnd>
 }
 
-/** An operation under `/v1`. */
-export type ApiOperation = Operation | StreamingOperation
+/** An operation under `/v1`. It answers with one record or with a stream of records. */
+export type ApiOperation<Value = unknown> = Route & {
+  /** Reads the JSON body of a `post`. For a `get` or a streaming operation, reads the query. */
+  readonly reads?: RequestReader<Value>
+} & (OneAnswer<Value> | StreamedAnswer<Value>)
 
-/** Returns its argument. The compiler checks that `run` takes the value that `reads` produces. */
-export function operation<Value>(checked: Operation<Value>): Operation {
-  return checked
-}
-
-/** Returns its argument. The compiler checks that `stream` takes the value that `reads` produces. */
-export function streamingOperation<Value>(checked: StreamingOperation<Value>): StreamingOperation {
+/** Returns its argument. The compiler checks that `run` or `stream` takes the value that `reads` produces. */
+export function operation<Value>(checked: ApiOperation<Value>): ApiOperation {
   return checked
 }
 

@@ -5,6 +5,7 @@ export {
   type RegulationPlan,
   type RegulationPlanOptions,
   type RegulationRequest,
+  type UnknownSource,
 } from './plan-regulation.ts'
 export * from './archive-erasures.ts'
 export type * from './regulation.ts'

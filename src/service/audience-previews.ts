@@ -26,9 +26,6 @@ interface AudiencePreviewsOptions {
   readonly ending: AbortSignal
 }
 
-/** A request to sync or remove an audience. */
-export type AudienceChange = AudienceRemoveRequest | AudienceSyncRequest
-
 /** Runs every sync and removal as a dry run, which reports the changes but stores and sends nothing. */
 export class AudiencePreviews implements AudienceOperations {
   readonly #options: AudiencePreviewsOptions
@@ -82,7 +79,10 @@ export class AudiencePreviews implements AudienceOperations {
     listener,
     signal: given,
     drained,
-  }: AudienceChange): Pick<SyncContext, 'listener' | 'hasRoom' | 'runtime' | 'signal'> {
+  }: Omit<AudienceRemoveRequest, 'key'>): Pick<
+    SyncContext,
+    'listener' | 'hasRoom' | 'runtime' | 'signal'
+  > {
     const { runtime, ending } = this.#options
     const signal = AbortSignal.any([given, ending])
     const hasRoom = async (): Promise<boolean> => {

@@ -14,7 +14,7 @@ import {
 } from '../audience/index.ts'
 import type { Destination } from '../model/index.ts'
 import type { LogFields, Runtime } from '../runtime/index.ts'
-import { AudiencePreviews, type AudienceChange } from './audience-previews.ts'
+import { AudiencePreviews } from './audience-previews.ts'
 import { chooseAudience, findAudience, readList } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
 
@@ -89,7 +89,10 @@ export class AudienceSyncs extends AudiencePreviews {
     }
   }
 
-  #syncContext(request: AudienceChange, { sourceId }: Pick<Audience, 'sourceId'>): SyncContext {
+  #syncContext(
+    request: Omit<AudienceRemoveRequest, 'key'>,
+    { sourceId }: Pick<Audience, 'sourceId'>,
+  ): SyncContext {
     const { store, configuration, wake, hasRoom } = this.#options
     const { destinations, retention } = configuration()
     const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
@@ -113,16 +116,15 @@ export class AudienceSyncs extends AudiencePreviews {
   }
 
   /** Logs the outcome of a sync or a removal, without user ids. */
-  #log(text: string, { kind, audience }: LoggedOutcome, counts: LogFields): void {
+  #log(
+    text: string,
+    { kind, audience }: { kind: string; audience: Audience },
+    counts: LogFields,
+  ): void {
     const { key, computationClass } = audience
     this.#options.runtime.log.info(text, {
       ...{ key, class: computationClass, outcome: kind },
       ...counts,
     })
   }
-}
-
-interface LoggedOutcome {
-  readonly kind: string
-  readonly audience: Audience
 }

@@ -14,12 +14,10 @@ interface OfflineServiceOptions {
   readonly runtime: Runtime
   /** The URL of a store to use instead of the configured one. */
   readonly storeUrl?: string | undefined
-  /** Called with the error that made the store unusable. The service sends nothing after that. */
-  readonly failed?: (error: unknown) => void
 }
 
 /** Delivers from a store, syncs audiences and carries out regulations for one command, without ports. */
-export class OfflineService implements AsyncDisposable {
+export class OfflineService {
   readonly audiences: AudienceOperations
   readonly regulations: ServiceRegulations
   readonly #begin: DeliveryLedger
@@ -28,7 +26,7 @@ export class OfflineService implements AsyncDisposable {
   readonly #ending = new AbortController()
 
   private constructor(options: OfflineServiceOptions, store: Store, begin: DeliveryLedger) {
-    const { configuration, failed, runtime } = options
+    const { configuration, runtime } = options
     const { destinations, retention, network } = configuration
     this.#begin = begin
     this.#pipeline = new Pipeline({
@@ -40,7 +38,6 @@ export class OfflineService implements AsyncDisposable {
       // Leave a shared store to the services that purge it: their retention may differ from this command's.
       purges: store.processes === undefined,
       guard: new AddressGuard({ allow: network.allow }),
-      ...(failed === undefined ? {} : { failed }),
     })
     const common = {
       configuration: () => configuration,
@@ -104,9 +101,5 @@ export class OfflineService implements AsyncDisposable {
     await this.stop(0)
     await this.#pipeline.close()
     this.#archives.release()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close()
   }
 }

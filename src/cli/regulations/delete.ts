@@ -44,13 +44,12 @@ async function store(
   })
   for (const userIds of batches) {
     io.stop.throwIfAborted()
-    const outcome = await regulations.create({ type, userIds, sourceIds })
-    if (outcome.kind === 'unknown_source') {
-      const { knownIds } = outcome
+    const id = await regulations.create({ type, userIds, sourceIds })
+    if (typeof id === 'object') {
+      const { knownIds } = id
       const unknown = sourceIds?.find((sourceId) => !knownIds.includes(sourceId))
       throw sourceError(unknown, knownIds)
     }
-    const { id } = outcome.regulation
     const subjects = userIds.length
     ids.push(id)
     stdout.write(

@@ -105,7 +105,10 @@ async function withOperations(found: FoundStore, work: Work): Promise<ExitCode> 
       audiences,
       regulations: {
         ...regulationRecords(regulations),
-        create: (request) => regulations.create(request),
+        create: async (request) => {
+          const outcome = await regulations.create(request)
+          return outcome.kind === 'created' ? outcome.regulation.id : outcome
+        },
       },
       offline: { service, storeUrl: found.storeUrl },
     })

@@ -17,7 +17,7 @@ import type {
   syncRecord,
 } from '../../audience/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
-import type { CreateRegulationOutcome, Regulation, RegulationRequest } from '../../privacy/index.ts'
+import type { RegulationRequest, UnknownSource } from '../../privacy/index.ts'
 import type { Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import type { RegulationRecords } from './readers.ts'
@@ -31,8 +31,7 @@ type ProgressLine =
   | LastLine
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
 
-/** Opens the audiences of a running service. Throws a refusal by the service as an error, such as `sync_running`. */
-export function remoteAudiences(api: ServiceApi): AudienceOperations {
+function remoteAudiences(api: ServiceApi): AudienceOperations {
   return {
     list: async () => {
       const page = await api.read('audiences', 'v1/audiences')
@@ -126,15 +125,11 @@ function changeOf({ userId, anonymousId, email, value }: MemberFields): Membersh
 
 /** Creates and reads regulations. */
 export interface ChangedRegulations extends RegulationRecords {
-  create(
-    request: RegulationRequest,
-  ): Promise<
-    | { readonly kind: 'created'; readonly regulation: Pick<Regulation, 'id'> }
-    | Exclude<CreateRegulationOutcome, { readonly kind: 'created' }>
-  >
+  /** Returns the id of the new regulation. */
+  create(request: RegulationRequest): Promise<string | UnknownSource>
 }
 
-/** Opens the audiences and regulations of a running service. */
+/** Opens the audiences and regulations of a running service. Throws a refusal as an error, such as `sync_running`. */
 export function remoteOperations(api: ServiceApi): {
   readonly audiences: AudienceOperations
   readonly regulations: ChangedRegulations
@@ -147,7 +142,7 @@ function remoteRegulations(api: ServiceApi): ChangedRegulations {
     create: async ({ type, userIds, sourceIds }) => {
       const query = { regulationType: type, subjectType: 'USER_ID', subjectIds: userIds }
       const body = { ...query, ...(sourceIds === null ? {} : { sources: sourceIds }) }
-      return { kind: 'created', regulation: await api.read('regulation', 'v1/regulations', body) }
+      return (await api.read('regulation', 'v1/regulations', body)).id
     },
     find: (id) => api.find('regulation', `v1/regulations/${encodeURIComponent(id)}`),
     list: async ({ limit, beforeId }) => {

@@ -5,7 +5,7 @@ import { freePort, unreachableUrl } from '../../support/free-port.ts'
 import { run, start } from '../../support/io.ts'
 import { newProject, serverThat, serving, token } from './project.ts'
 import { ServiceApi } from '../../../src/cli/store-access/service-api.ts'
-import { remoteAudiences } from '../../../src/cli/store-access/remote.ts'
+import { remoteOperations } from '../../../src/cli/store-access/remote.ts'
 
 const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file', '-']
 
@@ -231,7 +231,8 @@ describe('the answer of a service', () => {
       request.resume().on('end', () => response.writeHead(200).end(lines(...updates)))
     })
     const compared: number[] = []
-    const audiences = remoteAudiences(new ServiceApi({ url, token }, new AbortController().signal))
+    const { signal } = new AbortController()
+    const { audiences } = remoteOperations(new ServiceApi({ url, token }, signal))
     const outcome = await audiences.sync(
       {
         ...{ name: undefined, key: 'vip', computationClass: 'audience', sourceId: undefined },
