@@ -138,7 +138,6 @@ const regulation = z.object({
   ),
 })
 
-/** Makes the schema of an answer with a record of this `kind`. */
 function answer<Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
   shape: Shape,

@@ -29,7 +29,6 @@ import {
 } from './operation.ts'
 import type { AdminApiOptions, AudienceRefusal, AudienceSyncOutcome } from './ports.ts'
 
-/** Minimum time between two progress records of a sync. */
 const progressMs = 500
 
 type AudienceOptions = Pick<AdminApiOptions, 'audiences' | 'runtime'>

@@ -21,11 +21,9 @@ import type { DestinationFields, SourceFields } from './answer-schemas.ts'
 export interface AdminApiOptions {
   readonly access: AdminAccess
   readonly store: Pick<DeliveryStore, 'list' | 'story' | 'retry' | 'discard' | 'audit' | 'ledger'>
-  /** Called when deliveries have become due. */
   readonly wake: () => void
   /** Returns the state of the configured destinations, with whole URLs. */
   readonly destinations: () => Promise<readonly DestinationFields[]>
-  /** Reads the backlogs of destinations that are not configured. */
   readonly orphanedBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
   readonly sources: () => SourcesState
@@ -36,7 +34,6 @@ export interface AdminApiOptions {
   readonly ready: Readiness
   readonly metrics: Metrics
   readonly sessions: PageSessions
-  /** Logs each request that changes or sends something. */
   readonly actions: LogLine
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
@@ -77,7 +74,6 @@ export interface DestinationActions {
 /** Selects the archived events that meet every condition. */
 export interface ReplayRequest extends Pick<DeliveryFilter, 'types' | 'sinceMs' | 'untilMs'> {
   readonly sourceId?: string | undefined
-  /** Sends the events to this destination only. */
   readonly destinationId?: string | undefined
   readonly eventNames?: readonly string[] | undefined
 }

@@ -13,7 +13,6 @@ interface Document {
 
 interface DocumentLimits {
   readonly clock: Clock
-  /** 64 KB by default. */
   readonly bytesMax?: number | undefined
 }
 

@@ -9,7 +9,6 @@ export type Reading<Value> =
 
 /** Reads the query or the body of one kind of request. */
 export interface RequestReader<Value> {
-  /** The schema for the API description. */
   readonly schema: z.ZodType
   /** Reads what a request contains. A duration such as `2h` counts back from `nowMs`. */
   readonly read: (input: unknown, nowMs: number) => Reading<Value>

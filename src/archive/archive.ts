@@ -32,7 +32,6 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Rows to append to a file together. */
 interface FilePart {
   rows: string
   readonly waiting: Set<Waiting>
@@ -42,7 +41,6 @@ interface FilePart {
 const filesAtOnceMax = 16
 
 interface Erasing extends ArchiveErasureRequest {
-  /** Number of new events that were not written, because they match this erasure. */
   keptBack: number
 }
 
@@ -60,7 +58,6 @@ export class Archive {
   /** Sizes of files, by path, before a write that failed or is in progress. */
   readonly #unfinished = new Map<string, number>()
   readonly #erasing = new Set<Erasing>()
-  /** Work to run between writes. */
   readonly #tasks: (() => Promise<void>)[] = []
   #isWriting = false
   #closedFiles = 0

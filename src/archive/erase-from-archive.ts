@@ -43,9 +43,7 @@ interface ArchiveWriter {
 /** Which events to erase, and from which archive. */
 export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   readonly directory: string
-  /** None by default. */
   readonly writer?: ArchiveWriter
-  /** {@link systemFileChanges} by default. */
   readonly files?: FileChanges
 }
 

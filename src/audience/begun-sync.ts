@@ -23,7 +23,6 @@ export interface SyncContext {
   readonly store: AudienceStore
   readonly destinations: readonly Destination[]
   readonly listener: SyncListener
-  /** How long messageIds are remembered for deduplication. */
   readonly dedupeWindowMs: number
   /** Called before each part. Resolves to true once the backlog has room, or to false to end the sync. */
   readonly hasRoom: () => Promise<boolean>

@@ -18,7 +18,6 @@ export interface MemberListOptions {
   readonly fields: MemberFields
   readonly signal: AbortSignal
   readonly listener: Pick<SyncListener, 'rejected'> & {
-    /** Called for each row. */
     read(): void
   }
 }

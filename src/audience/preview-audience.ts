@@ -31,7 +31,6 @@ export async function previewAudience(options: PreviewOptions): Promise<SyncOutc
   return { ...outcome, audience: { ...outcome.audience, createdAtMs, syncedAtMs } }
 }
 
-/** Copies the members into the scratch store with a separate sync. */
 async function copyMembers(
   from: AudienceReader,
   kept: Audience,

@@ -25,7 +25,6 @@ interface AttemptContext {
   readonly settled: (settlement: Settlement) => void
 }
 
-/** A round in progress, to which each request adds its result. */
 type OpenRound = Pick<Round, 'delivery' | 'startedAtMs'> & { readonly results: EndpointResult[] }
 
 /**

@@ -8,7 +8,6 @@ interface AuditFigure {
 
 /** An equation that the counts of a store must satisfy. */
 export interface AuditEquation {
-  /** The sum of the parts. */
   readonly whole: AuditFigure
   /** Empty if the whole must be zero. */
   readonly parts: readonly AuditFigure[]

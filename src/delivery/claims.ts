@@ -5,7 +5,6 @@ import type { DispatcherParts } from './dispatcher-parts.ts'
 import type { LeasedDelivery, Share } from './store-port.ts'
 
 interface ClaimsOptions extends DispatcherParts {
-  /** Whether no request may start now. */
   readonly isBusy: () => boolean
   /** Called with each destination whose queue may have received deliveries. */
   readonly taken: (destinationId: string) => void
@@ -30,7 +29,6 @@ export class Claims {
     this.#options = options
   }
 
-  /** Claims once. False if there was nothing to claim. */
   async claim(): Promise<boolean> {
     const { store, clock, times, prefetch } = this.#options
     const claims = this.#due()

@@ -18,7 +18,6 @@ export interface EndpointFault {
   readonly lastMs: number
 }
 
-/** How often to check whether faults are over. */
 const lookMs = 30_000
 /** A fault is over after this time without a failure. */
 const quietMs = 60_000

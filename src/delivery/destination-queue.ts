@@ -20,13 +20,11 @@ export type Line = Lane | 'ahead'
 
 /** The next step for a delivery. */
 export type Start =
-  /** Send the delivery through these gates. */
   | {
       readonly kind: 'round'
       readonly delivery: LeasedDelivery
       readonly gates: readonly EndpointGate[]
     }
-  /** Settle the delivery without sending a request. */
   | { readonly kind: 'settled'; readonly settlement: Settlement }
 
 /**
@@ -195,7 +193,6 @@ export class DestinationQueue {
     })
   }
 
-  /** Removes and returns all ready deliveries. */
   giveBack(): readonly LeasedDelivery[] {
     return this.#letGo(() => 0)
   }

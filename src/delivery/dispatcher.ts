@@ -57,7 +57,6 @@ export class Dispatcher {
   readonly #handOvers: HandOvers
   readonly #outbox: Outbox
   readonly #rounds: Rounds
-  /** Undefined with `keepsParked`. */
   readonly #givingUp: GivingUp | undefined
   readonly #outage: Outage | undefined
   /** Emits `idle` once nothing is left to do, or `error` if delivery fails. */
@@ -178,7 +177,6 @@ export class Dispatcher {
     this.#goOn()
   }
 
-  /** Applies news about an endpoint from another process. */
   hear(news: BreakerNews): void {
     this.#rounds.hear(news)
     this.#times.recall(news.destinationId)

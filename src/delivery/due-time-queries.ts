@@ -41,7 +41,6 @@ export class DueTimeQueries {
     return this.#remaining.size > 0 ? this.#pause.untilMs : undefined
   }
 
-  /** Sends one query. Returns false if none is due. */
   async query(): Promise<boolean> {
     const { store, clock, times } = this.#parts
     const queriedAtMs = clock.nowMs()

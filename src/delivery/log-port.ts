@@ -40,14 +40,12 @@ export interface LoggedDelivery extends DeliveryKey, DeliveryProgress {
 export interface DeliveryStory extends LoggedDelivery {
   /** The exact text of the webhook. */
   readonly body: string
-  /** All requests, in the order in which they started. */
   readonly requests: readonly RequestRecord[]
 }
 
 /** Selects deliveries that meet all the conditions that are present. */
 export interface DeliveryFilter {
   readonly destinationId?: string | undefined
-  /** The id within the destination. */
   readonly id?: number | undefined
   readonly messageId?: string | undefined
   readonly states?: readonly LoggedState[] | undefined
@@ -125,11 +123,8 @@ export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', nu
 export interface StoreAudit {
   /** The totals that the store has kept since it was created. */
   readonly ledger: DeliveryLedger
-  /** Deliveries in the store, counted one by one. */
   readonly counted: EndedCounts & { readonly pending: number }
-  /** Ended deliveries that were purged. */
   readonly purged: EndedCounts
-  /** Deliveries whose text is missing. */
   readonly withoutBody: number
 }
 

@@ -11,7 +11,6 @@ interface OutboxOptions {
   readonly clock: Clock
   /** Called with each settlement that was written and took effect. */
   readonly settled: (settlement: Settlement) => void
-  /** Called whenever nothing is left to write. */
   readonly drained: () => void
   /** Waits while the store cannot be written to. Without it, even a temporary fault makes the outbox fail. */
   readonly outage?: Outage | undefined
@@ -35,7 +34,6 @@ export class Outbox {
     this.#options = options
   }
 
-  /** The number of settlements that have not been written yet. */
   get unwritten(): number {
     return this.#unwritten
   }

@@ -22,17 +22,14 @@ export interface RoundTarget {
 
 interface RoundsOptions {
   readonly runtime: Runtime
-  /** Maximum number of requests in flight to all endpoints together. */
   readonly requestsMax: number
   readonly maySend: () => boolean
-  /** The other processes that share the store. */
   readonly peers?: Peers | undefined
   readonly outbox: Outbox
   /** Called when more requests may start; with a destination's id if one of its requests has ended. */
   readonly ended: (destinationId?: string) => void
   /** Called with the error of a request that found its endpoint still down. */
   readonly stillDown: (destinationId: string, error: string) => void
-  /** Called with an unexpected error. */
   readonly failed: (error: unknown) => void
 }
 
@@ -84,7 +81,6 @@ export class Rounds {
     return this.#requests >= requestsMax || outbox.unwritten >= requestsMax
   }
 
-  /** The queues that may have ready deliveries. */
   get ready(): readonly DestinationQueue[] {
     return Array.from(this.#ready, ({ queue }) => queue)
   }
@@ -150,7 +146,6 @@ export class Rounds {
     this.#shortage.stop()
   }
 
-  /** Resolves once every request has ended. */
   async ended(): Promise<void> {
     while (this.#running.size > 0) await this.endedSoFar()
   }

@@ -30,7 +30,6 @@ export class SourceBacklog {
     }
   }
 
-  /** Notes that no deliveries are waiting. */
   clear(): void {
     this.#total = 0
     this.#waiting.clear()

@@ -11,7 +11,6 @@ import type { DeliveryLog, EndedCounts } from './log-port.ts'
 /** A webhook for one destination. */
 export interface NewDelivery {
   readonly destinationId: string
-  /** The exact text to send. */
   readonly body: string
   /** If this many deliveries to the destination are already pending, this one fails at once as `backlog_full`. */
   readonly backlogMax?: number | undefined
@@ -100,7 +99,6 @@ export type LeaseEnd = {
       /** When the retry window ends, in milliseconds since 1970. */
       readonly expiresAtMs: number
       readonly progress: DeliveryProgress
-      /** Why the round failed. */
       readonly reason: string
     }
   /** The delivery returns to its lane without counting an attempt: this process made no round, or interrupted it. */
@@ -133,7 +131,6 @@ export interface DueTime {
 
 /** A batch of events to add. */
 export interface AddRequest {
-  /** When the events were accepted. */
   readonly nowMs: number
   /** An event is a duplicate if its messageId was already added at this time or later. */
   readonly seenSinceMs: number
@@ -149,9 +146,7 @@ export interface NewLease extends Pick<
   LeasedDelivery,
   'id' | 'destinationId' | 'lease' | 'leasedUntilMs'
 > {
-  /** The index of its event in the batch. */
   readonly eventIndex: number
-  /** Its index among the deliveries of the event. */
   readonly deliveryIndex: number
 }
 
@@ -167,7 +162,6 @@ export interface AddResult {
 
 /** A request to lease deliveries. */
 export interface ClaimRequest {
-  /** When the leases begin. */
   readonly nowMs: number
   readonly shares: readonly Share[]
 }

@@ -117,7 +117,6 @@ export class WaitingTimes {
     for (const id of this.#lanes.keys()) this.#toAsk.add(id)
   }
 
-  /** Destinations that the store must be asked about. */
   get toAsk(): ReadonlySet<string> {
     return this.#toAsk
   }

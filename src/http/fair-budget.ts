@@ -40,6 +40,5 @@ export class FairBudget {
 export interface FairShare {
   /** Adds to the share. Returns false and adds nothing if the client would hold too much. */
   take(amount: number): boolean
-  /** Gives everything back. */
   release(): void
 }

@@ -22,7 +22,6 @@ export class FollowedFile<Content> {
     return this.#parsed.content
   }
 
-  /** The content that was read last; undefined if none was. */
   get lastContent(): Content | undefined {
     return this.#parsed?.content
   }

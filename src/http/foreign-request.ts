@@ -9,7 +9,6 @@ export type PageHeaders = Pick<
   'host' | 'origin' | 'sec-fetch-site' | 'sec-fetch-mode' | 'sec-fetch-dest'
 >
 
-/** What shows that a web page may have made a request. */
 type ForeignSign = 'foreign_host' | 'foreign_origin'
 
 const hostShape = /^(?:\[[\da-f:.]+\]|[^\s/@?#\\:[\]]+)(?::\d{1,5})?$/i

@@ -16,7 +16,6 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAdd
   return hosts
 }
 
-/** How the machine completes short names. */
 interface SearchList {
   readonly domains: readonly string[]
   /** A name with fewer dots is tried with the domains first. */

@@ -5,7 +5,6 @@ import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../runtime/index.ts'
 
 const sessionMs = 12 * 60 * 60 * 1_000
-/** How long an unused link is valid. */
 const linkMs = 60 * 60 * 1_000
 /** Maximum number of sessions, and of links. The oldest are dropped first. */
 const rememberedMax = 100
@@ -16,7 +15,6 @@ interface PageSessionsOptions {
   readonly isReusable?: boolean
 }
 
-/** The parts of a browser's request that identify its session. */
 interface BrowserRequest {
   readonly headers: Pick<IncomingHttpHeaders, 'cookie'> & {
     readonly 'x-forwarded-proto'?: string | string[] | undefined
@@ -37,7 +35,6 @@ export class PageSessions {
     this.#isReusable = isReusable
   }
 
-  /** Makes a link, and returns its token. */
   newLink(): string {
     return this.#add(this.#links, this.#isReusable ? Infinity : linkMs)
   }
@@ -49,7 +46,6 @@ export class PageSessions {
     return isGood ? this.open(request) : undefined
   }
 
-  /** Opens a session. Returns its `Set-Cookie` header. */
   open(request: BrowserRequest): string {
     return cookie(request, this.#add(this.#sessions, sessionMs), sessionMs)
   }

@@ -147,7 +147,6 @@ export function isArriving(body: SharedBodyReading): boolean {
   return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
 }
 
-/** How to read a request's bytes, and for how long. */
 interface Consumption {
   /** Called with every chunk; false ends the reading. */
   readonly take: (chunk: Buffer) => boolean

@@ -42,7 +42,6 @@ export interface IntakeBatch {
 /** An accepted event with its routing, and the store's answer. */
 export interface AcceptedEvent extends EventPlan {
   readonly event: AnalyticsEvent
-  /** Only `routed` events are delivered. */
   readonly outcome: AddOutcome
 }
 
@@ -65,7 +64,6 @@ type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
-  /** Caches the destinations of each source. */
   readonly #connected = new Map<string, readonly Destination[]>()
   readonly #runtime: Runtime
   #warnedOfIntegers = false

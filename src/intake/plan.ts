@@ -11,9 +11,7 @@ import type { Arrival } from './normalise.ts'
 
 /** How an event is routed, and its deliveries. */
 export interface EventPlan {
-  /** The router's decision for each destination of the source. */
   readonly decisions: readonly RoutingDecision[]
-  /** A delivery for each destination that takes the event. */
   readonly deliveries: readonly NewDelivery[]
 }
 

@@ -120,7 +120,6 @@ export class Pipeline {
     void this.#dispatcher.reconfigure(targets).then(() => this.#targets.close(retired))
   }
 
-  /** Replaces the retention policy, and applies it at once. */
   replaceRetention(policy: RetentionPolicy): void {
     this.#retention.replacePolicy(policy)
   }
@@ -132,7 +131,6 @@ export class Pipeline {
     return adding.add(events, (each) => this.#dispatcher.add(each, traceparent))
   }
 
-  /** Number of requests in flight to all endpoints together. */
   get requests(): number {
     return this.#dispatcher.requests
   }
@@ -160,7 +158,6 @@ export class Pipeline {
     return this.#dispatcher.idle()
   }
 
-  /** Reads the ledger of all deliveries, or of those to one destination. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     return this.#options.store.ledger(request)
   }

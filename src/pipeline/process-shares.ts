@@ -37,13 +37,11 @@ interface ProcessSharesOptions {
   /** Whether this process purges the store and may report its metrics. A service does; a command doesn't. */
   readonly looksAfterStore: boolean
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
-  /** Called whenever shares may have changed. */
   readonly changed: () => void
   /** Called with the error that made the store unusable. No heartbeats are sent afterwards. */
   readonly failed: (error: unknown) => void
 }
 
-/** How long to wait after a failed heartbeat. */
 const againMs = 500
 
 const silences = {
@@ -86,7 +84,6 @@ export class ProcessShares implements Peers {
     this.#processId = options.runtime.newId()
   }
 
-  /** Sends heartbeats from now on. Call it once. */
   start(): void {
     this.#heartbeating = this.#heartbeat()
   }

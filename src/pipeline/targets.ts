@@ -87,7 +87,6 @@ export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<Sender>()
   #targets: readonly Target[] = []
-  /** The share of each target, in the order of the targets. */
   #shares: readonly EndpointShare[] = []
 
   constructor(options: TargetsOptions) {

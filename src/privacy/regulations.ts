@@ -185,7 +185,6 @@ export class Regulations implements RegulationReader {
     return this.#ending.signal.aborted
   }
 
-  /** Whether there is work that can be done now. */
   get #hasWork(): boolean {
     return this.#due.length > 0 || (this.#withTraces.size > 0 && this.#heldUpMs === 0)
   }

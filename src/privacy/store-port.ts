@@ -22,9 +22,7 @@ export interface EraseRequest {
 /** Says that the store's files can't be rewritten now, for example on a full disk. Try again much later. */
 export interface HeldUpErasure {
   readonly kind: 'held_up'
-  /** What failed, and why. */
   readonly reason: string
-  /** What an operator can do about it. */
   readonly hint: string
 }
 
@@ -114,7 +112,6 @@ export interface RegulationStore extends RegulationReader {
 export interface KeptArchive {
   /** Stays the same when the archive moves or its process restarts. */
   readonly id: string
-  /** Its location, for people. */
   readonly name: string
 }
 

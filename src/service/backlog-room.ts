@@ -3,7 +3,6 @@ import type { Destination } from '../model/index.ts'
 import type { AddingBytes } from '../pipeline/index.ts'
 import { sleep, type Clock } from '../runtime/index.ts'
 
-/** How often a replay or sync that waits for room checks again. */
 const roomLookMs = 500
 
 interface Backlogs {

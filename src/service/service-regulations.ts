@@ -54,7 +54,6 @@ export class ServiceRegulations extends Regulations {
     else this.#watch.start()
   }
 
-  /** Looks for new regulations from other processes now. */
   async look(): Promise<void> {
     await this.#watch?.look()
   }

@@ -24,7 +24,6 @@ export class Gathering<Message> {
     else this.#plan()
   }
 
-  /** Sends the messages so far, if there are any. */
   sendNow(): void {
     if (this.#messages.length === 0) return
     const messages = this.#messages

@@ -160,7 +160,6 @@ class TrackingApi {
     }
   }
 
-  /** Refuses a request that no route matched or that could not be handled. */
   refusedFor({ url }: Request, error: unknown): HttpAnswer {
     // A path that cannot be decoded matches no route either.
     if (error === undefined || error instanceof URIError) {

@@ -29,7 +29,6 @@ type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 /** Facts about calls that the answer needs. The calls themselves must not stay in memory while the store works. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
-  /** Whether the request had a single call instead of a batch. */
   readonly isAlone: boolean
 }
 
@@ -78,7 +77,6 @@ export class Collector {
     return waitMs > 0 ? { ...overRate(waitMs), source: admission.source } : admission
   }
 
-  /** Returns the source of a write key, or a refusal if it may not send. */
   admit(writeKey: string | undefined): Admission {
     if (writeKey === undefined) return refuse('unknown_write_key', 'The request has no write key')
     const source = this.#options.sourceOf(writeKey)

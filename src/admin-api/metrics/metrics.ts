@@ -112,7 +112,6 @@ export class Metrics implements Observer {
     for (const call of calls) this.sources.reject(sourceId, call)
   }
 
-  /** Counts a refused request to the tracking API. */
   refused({ sourceId, code }: { readonly sourceId: string | null; readonly code: string }): void {
     this.#counters.refused.inc({ source: sourceId ?? '', code })
   }

@@ -61,7 +61,6 @@ function note(notes: readonly string[], { io, color }: ReadersRun): void {
   for (const text of notes) io.stderr.write(`${style.faint(text)}\n`)
 }
 
-/** Changes one page after the other. Returns how many deliveries were changed. */
 async function changeAll(
   change: (page: Pick<ChangeRequest, 'limit' | 'after'>) => Promise<ChangeResult>,
   { io }: ReadersRun,

@@ -125,7 +125,6 @@ function changeOf({ userId, anonymousId, email, value }: MemberFields): Membersh
 
 /** Creates and reads regulations. */
 export interface ChangedRegulations extends RegulationRecords {
-  /** Returns the id of the new regulation. */
   create(request: RegulationRequest): Promise<string | UnknownSource>
 }
 
@@ -155,7 +154,6 @@ function remoteRegulations(api: ServiceApi): ChangedRegulations {
 interface WhyAsked {
   /** Why the command cannot do the work itself, as the beginning of a sentence. */
   readonly because: string
-  /** What to do if no service answers. */
   readonly hint: string
 }
 

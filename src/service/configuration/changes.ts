@@ -11,7 +11,6 @@ export interface ConfigurationChange {
   readonly effect: 'at_once' | 'after_restart'
 }
 
-/** Settings that only a restart changes. */
 const afterRestart = /^(listen\.|admin$|admin\.(host|port|tls)$|(store|tracing|senderThreads)$)/
 
 /** Names of settings in the file, where they differ from the names in {@link Configuration}. */

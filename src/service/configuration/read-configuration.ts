@@ -12,7 +12,6 @@ export type ConfigurationOutcome =
   | {
       readonly kind: 'valid'
       readonly configuration: Configuration
-      /** All settings with their origins. Secrets are masked. */
       readonly settings: readonly EffectiveSetting[]
     }
   | {

@@ -16,7 +16,6 @@ export type SettingOrigin = 'file' | 'default' | `env:${string}` | `@${string}`
 
 /** Access to the variables and files that may hold secrets. */
 export interface SecretSources extends ReferenceSources {
-  /** The folder that `@file` is relative to. */
   readonly folder: string
 }
 
