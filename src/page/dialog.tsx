@@ -2,6 +2,8 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
+import { Shown } from './shown.tsx'
+import { useRead } from './use-read.ts'
 
 type OpenDialog =
   | { readonly kind: 'keys' | 'handlers' | 'compose' }
@@ -33,5 +35,24 @@ export function Dialog({ title, close = closeDialog, children }: DialogParts): J
         ✕
       </button>
     </dialog>
+  )
+}
+
+/** A dialog that opens once its content is read, because it focuses its first control. */
+export function ReadDialog<Value>({
+  title,
+  read,
+  children,
+}: {
+  readonly title: string
+  readonly read: () => Promise<Value>
+  readonly children: (value: Value) => ComponentChildren
+}): JSX.Element | null {
+  const reading = useRead(read, [])
+  if (reading.kind === 'loading') return null
+  return (
+    <Dialog title={title}>
+      <Shown reading={reading}>{children}</Shown>
+    </Dialog>
   )
 }

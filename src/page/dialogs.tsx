@@ -1,12 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { read, type Reads } from './api.ts'
+import { read } from './api.ts'
 import { copy } from './copy.tsx'
-import { dialog, Dialog } from './dialog.tsx'
+import { dialog, Dialog, ReadDialog } from './dialog.tsx'
 import { Choice } from './field.tsx'
 import { ComposeDialog, EditDialog } from './request-dialogs.tsx'
-import { Shown } from './shown.tsx'
-import { useRead } from './use-read.ts'
 
 export function ShownDialog(): JSX.Element | null {
   const { value: open } = dialog
@@ -55,33 +53,31 @@ function KeysDialog(): JSX.Element {
 }
 
 function HandlersDialog(): JSX.Element {
-  const reading = useRead(() => read('snippets'), [])
-  return (
-    <Dialog title="A handler that verifies signatures">
-      <Shown reading={reading}>{(handlers) => <Handlers {...handlers} />}</Shown>
-    </Dialog>
-  )
-}
-
-function Handlers({ snippets }: Reads['snippets']): JSX.Element {
   const [language, setLanguage] = useState('express')
-  const code = snippets[language] ?? ''
   return (
-    <>
-      <Choice
-        label="Language or framework"
-        options={Object.keys(snippets)}
-        chosen={language}
-        onChange={({ currentTarget }) => setLanguage(currentTarget.value)}
-      />
-      <pre class="code" tabIndex={0} aria-label={`Handler for ${language}`}>
-        {code}
-      </pre>
-      <div class="actions">
-        <button type="button" class="primary" onClick={() => void copy('handler', code)}>
-          Copy handler
-        </button>
-      </div>
-    </>
+    <ReadDialog title="A handler that verifies signatures" read={() => read('snippets')}>
+      {({ snippets }) => (
+        <>
+          <Choice
+            label="Language or framework"
+            options={Object.keys(snippets)}
+            chosen={language}
+            onChange={({ currentTarget }) => setLanguage(currentTarget.value)}
+          />
+          <pre tabIndex={0} aria-label={`Handler for ${language}`}>
+            {snippets[language]}
+          </pre>
+          <div class="actions">
+            <button
+              type="button"
+              class="primary"
+              onClick={() => void copy('handler', snippets[language] ?? '')}
+            >
+              Copy handler
+            </button>
+          </div>
+        </>
+      )}
+    </ReadDialog>
   )
 }

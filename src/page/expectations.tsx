@@ -35,7 +35,9 @@ function ExpectationsPanel(): JSX.Element {
         placeholder="type:track x3 within 2s"
         required
       />
-      <button type="submit">Expect</button>
+      <button type="submit" class="primary">
+        Expect
+      </button>
     </form>
   )
 }

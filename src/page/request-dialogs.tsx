@@ -1,13 +1,11 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { resend, send } from './actions.ts'
 import { read, type RequestEdit } from './api.ts'
-import { closeDialog, dialog, Dialog } from './dialog.tsx'
+import { closeDialog, dialog, Dialog, ReadDialog } from './dialog.tsx'
 import { Choice, Field, filledFields } from './field.tsx'
-import { Shown } from './shown.tsx'
 import { bytesOf, textOf } from './text.ts'
-import { useRead } from './use-read.ts'
 
 export function EditDialog({ record }: { readonly record: EventRecord }): JSX.Element {
   const body = textOf(bytesOf(record))
@@ -30,12 +28,17 @@ export function EditDialog({ record }: { readonly record: EventRecord }): JSX.El
 
 /** A form for a new webhook, filled with a sample of the chosen type. */
 export function ComposeDialog(): JSX.Element {
-  const reading = useRead(() => read('samples'), [])
   const [type, setType] = useState('track')
   return (
-    <Dialog title="Compose a webhook">
-      <Shown reading={reading}>
-        {({ samples }) => (
+    <ReadDialog title="Compose a webhook" read={() => read('samples')}>
+      {({ samples }) => (
+        <>
+          <Choice
+            label="Type"
+            options={Object.keys(samples)}
+            chosen={type}
+            onChange={({ currentTarget }) => setType(currentTarget.value)}
+          />
           <RequestForm
             key={type}
             initial={{
@@ -44,18 +47,10 @@ export function ComposeDialog(): JSX.Element {
               body: formatted(samples[type] ?? ''),
             }}
             send={(request) => send(request, { what: 'Sent' })}
-          >
-            <Choice
-              label="Type"
-              name="type"
-              options={Object.keys(samples)}
-              chosen={type}
-              onChange={({ currentTarget }) => setType(currentTarget.value)}
-            />
-          </RequestForm>
-        )}
-      </Shown>
-    </Dialog>
+          />
+        </>
+      )}
+    </ReadDialog>
   )
 }
 
@@ -63,11 +58,10 @@ interface FormParts {
   readonly initial: Readonly<Record<'path' | 'headers' | 'body', string>>
   /** Returns false if the request was not sent, or not answered. */
   readonly send: (request: RequestEdit) => Promise<boolean>
-  readonly children?: ComponentChildren
 }
 
 /** A form that sends a request. It stays open, with its text, until there is an answer. */
-function RequestForm({ initial, send, children }: FormParts): JSX.Element {
+function RequestForm({ initial, send }: FormParts): JSX.Element {
   const [isSending, setSending] = useState(false)
   const submit = async (event: SubmitEvent): Promise<void> => {
     const { target = '', headers = '', body = '' } = filledFields(event)
@@ -85,7 +79,6 @@ function RequestForm({ initial, send, children }: FormParts): JSX.Element {
   }
   return (
     <form onSubmit={(event) => void submit(event)}>
-      {children}
       <Field
         label="URL or path"
         name="target"

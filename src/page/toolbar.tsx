@@ -32,7 +32,7 @@ export function ListTools(): JSX.Element {
   const isCapture = session.capture.value !== undefined
   const failedCount = session.list.failedCount.value
   return (
-    <div class="toolbar" role="toolbar" aria-label="List">
+    <div class="toolbar">
       <Filter />
       <div class="tools">
         <button

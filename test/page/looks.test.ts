@@ -194,6 +194,7 @@ test('an empty service, one that loads and one that is gone have no faults in an
   const page = await openPage(link(), { expected: /ERR_|Failed to load/ })
   await page.getByText('Nothing is wrong').waitFor()
   await page.getByText('No event has arrived yet.').waitFor()
+  await page.getByRole('img', { name: /; peak 0\/s$/ }).waitFor()
   await check(page, 'an empty overview')
   await goTo(page, 'Destinations')
   await page.getByText('No destination is configured').waitFor()

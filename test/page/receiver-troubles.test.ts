@@ -217,6 +217,19 @@ test('answers that are slower than the webhooks are shown', async () => {
   second.open()
 })
 
+test('the dialog for a new webhook takes the focus, and keeps it when the type changes', async () => {
+  const { url } = await startReceiver()
+  const page = await openPage(url)
+  await page.getByRole('button', { name: 'Compose' }).press('Enter')
+  const focused = page.locator('select:focus')
+  await focused.waitFor()
+  await page.keyboard.press('ArrowDown')
+  await expect
+    .poll(() => page.getByRole('textbox', { name: 'Body' }).inputValue())
+    .toContain('"type": "page"')
+  expect(await focused.count()).toBe(1)
+})
+
 test('only one panel of the toolbar is open', async () => {
   const { url } = await startReceiver()
   const page = await openPage(url)

@@ -51,6 +51,8 @@ describe('the overview', () => {
     expect(await figures.innerText()).toMatch(/\d+ m?s\s+p50; p99 \d+ m?s, of the latest 1/)
     // Failures are red; a zero is not.
     expect(await figures.locator('.lost').allInnerTexts()).toEqual(['1'])
+    await figures.getByRole('link', { name: '1 failed' }).waitFor()
+    expect(await page.title()).toBe('Overview · evroute')
     await page.getByRole('img', { name: /^In the last hour: / }).waitFor()
     const tab = page.getByRole('navigation').getByRole('link', { name: 'Deliveries' })
     const { width } = (await tab.boundingBox())!
@@ -271,6 +273,9 @@ describe('accessibility', () => {
     await tabTo(/^crm\/\d+$/)
     await page.keyboard.press('Enter')
     await page.getByRole('article').waitFor()
+    expect(await page.title()).toMatch(/^crm\/\d+ · evroute$/)
+    // The link in the list is gone. A screen reader goes on at the delivery.
+    await expect.poll(() => page.locator('main:focus').count()).toBe(1)
     await expect.poll(() => page.getByRole('article').innerText()).toContain('✗ failed')
     await tabTo('Retry')
     await page.keyboard.press('Enter')

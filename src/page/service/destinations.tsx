@@ -11,7 +11,7 @@ import { deliveriesPath } from './route.ts'
 import { session } from './service-session.ts'
 import { countLook, states } from './state-badge.tsx'
 
-/** Drawing 1,000 destinations takes more than a second. */
+/** Drawing 1,000 destinations would take more than a second. */
 const shownAtOnce = 50
 
 type Problem = AnswerRecord<'overview'>['problems'][number]
@@ -85,7 +85,10 @@ async function readDestinations(): Promise<readonly Parts[]> {
   ])
   const shown = destinations.map((destination) => ({
     destination,
-    problems: problems.filter((problem) => problem.destination === destination.id),
+    // Without the name of the destination, which is above them.
+    problems: problems
+      .filter((problem) => problem.destination === destination.id)
+      .map((problem) => ({ ...problem, destination: null })),
   }))
   return shown.sort((a, b) => Math.sign(b.problems.length) - Math.sign(a.problems.length))
 }

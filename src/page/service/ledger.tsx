@@ -102,7 +102,7 @@ function FlowBars(flow: Flow & { readonly ledger: DeliveryLedger }): JSX.Element
   const { total: name, title, parts, ledger } = flow
   const sum = sumOf(parts, ledger)
   const left = ledger[name] - sum
-  const total = `${countText(ledger[name])} ${name}`
+  const total = counted(ledger[name], name === 'deliveries' ? 'delivery' : name, name)
   const texts = parts.map((part) => `${countText(ledger[part])} ${part}`)
   return (
     <figure class="plot">

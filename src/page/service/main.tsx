@@ -1,3 +1,4 @@
+import { effect } from '@preact/signals'
 import { render, type JSX } from 'preact'
 import { UncopiedDialog } from '../copy.tsx'
 import { Dialog } from '../dialog.tsx'
@@ -63,7 +64,7 @@ function Page(): JSX.Element {
         </div>
       </header>
       {isSignedIn.value ? (
-        <main class="service">
+        <main class="service" tabIndex={-1}>
           <View />
         </main>
       ) : (
@@ -131,3 +132,8 @@ const root = document.getElementById('page')
 if (root !== null) render(<Page />, root)
 session.follow()
 onKeys({ '/': focusFilter })
+effect(() => {
+  const { value: route } = session.route
+  const name = 'id' in route ? route.id : views.find(([view]) => view === route.view)?.[1]
+  document.title = `${name} · evroute`
+})

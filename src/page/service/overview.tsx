@@ -103,7 +103,11 @@ function Figures({ overview }: { readonly overview: AnswerRecord<'overview'> }):
     <dl class="tiles figures">
       {states.map((state) => (
         <Pair key={state} name={state}>
-          <a class={countLook(state, ledger[state])} href={deliveriesPath({ state })}>
+          <a
+            class={countLook(state, ledger[state])}
+            href={deliveriesPath({ state })}
+            aria-label={`${countText(ledger[state])} ${state}`}
+          >
             {countText(ledger[state])}
           </a>
           {state === 'pending' && ageMs > 0 ? `oldest due for ${durationText(ageMs)}` : null}

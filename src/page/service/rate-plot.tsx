@@ -13,7 +13,7 @@ const lines = ['accepted', 'delivered', 'failed'] as const
 export function RatePlot({ minutes }: { readonly minutes: Minutes }): JSX.Element {
   // Leave out the current minute, because it is incomplete.
   const whole = minutes.slice(0, -1)
-  const highest = Math.max(1, ...whole.flatMap((minute) => lines.map((line) => minute[line])))
+  const highest = Math.max(0, ...whole.flatMap((minute) => lines.map((line) => minute[line])))
   return (
     <figure class="plot">
       <div class="scale">
@@ -36,7 +36,7 @@ export function RatePlot({ minutes }: { readonly minutes: Minutes }): JSX.Elemen
             points={whole
               .map((minute, index) => {
                 const x = (index * width) / Math.max(1, whole.length - 1)
-                const y = height - edge - (minute[line] / highest) * (height - 2 * edge)
+                const y = height - edge - (minute[line] / (highest || 1)) * (height - 2 * edge)
                 return `${x.toFixed(1)},${y.toFixed(1)}`
               })
               .join(' ')}

@@ -51,6 +51,10 @@ class ServiceSession {
       this.route.value = readRoute(location.hash)
       this.proposal.value = undefined
       if (notice.value?.isProblem !== true) notice.value = undefined
+      // The link that led to the view may be gone. Without a focus, screen readers would start over.
+      setTimeout(() => {
+        if (document.activeElement === document.body) document.querySelector('main')?.focus()
+      })
     })
   }
 
