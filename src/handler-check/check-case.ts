@@ -53,7 +53,7 @@ export function checkCases(parts: CaseParts): readonly CheckCase[] {
   const cases = [
     ...takenCases(main, parts),
     ...others.map((type) => typeCase(type, false)),
-    ...refusedCases({ type: main, text: textOf(main, 'refused'), secret: parts.secret }),
+    ...refusedCases(main, textOf(main, 'refused'), parts.secret),
     ...others.map((type) => typeCase(type, true)),
     {
       ...typeCase(main, true),

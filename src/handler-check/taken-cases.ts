@@ -1,14 +1,14 @@
 import { limits, type EventType, type JsonObject } from '../model/index.ts'
-import { restyleBody, signBody } from '../webhook/index.ts'
+import { restyleBody, signBody, type BodyStyle } from '../webhook/index.ts'
 import type { CaseParts, CheckCase } from './check-case.ts'
 import { webhookText } from './sample-webhook.ts'
 
 interface TakenCase {
   readonly id: string
   readonly about: string
+  readonly write?: (body: string) => string
   /** Members to add to the webhook's context. The case is left out for a type without a context. */
   readonly context?: JsonObject
-  readonly write?: (body: string) => string
   /** Whether a part of the body ends after this byte; by default, the body is sent at once. */
   readonly endsPart?: (byte: number) => boolean
 }
@@ -20,32 +20,24 @@ const numbersMark = 'numbers as other encoders write them'
 const openingBrace = 0x7b
 /** A character beyond ASCII begins with at least this byte in UTF-8. Its other bytes are smaller. */
 const firstOfCharacterMin = 0xc0
-const largeCharacters = limits.callBytesMax - 1024
+const note = 'x'.repeat(limits.callBytesMax - 1024)
+
+const inStyle = (style: BodyStyle) => (body: string) => restyleBody(body, style)
+const prettyCrlf = (body: string): string => inStyle('pretty')(body).replaceAll('\n', '\r\n')
+const withNumbers = (body: string): string => body.replace(JSON.stringify(numbersMark), numbers)
 
 const cases: readonly TakenCase[] = [
   { id: 'plain', about: 'as evroute writes it' },
-  {
-    id: 'spaced',
-    about: 'with spaces, as Python writes it',
-    write: (body) => restyleBody(body, 'spaced'),
-  },
+  { id: 'spaced', about: 'with spaces, as Python writes it', write: inStyle('spaced') },
   {
     id: 'escaped',
     about: 'with \\/ and \\u00e9, as PHP writes it',
+    write: inStyle('escaped'),
     context: beyondAscii,
-    write: (body) => restyleBody(body, 'escaped'),
   },
-  {
-    id: 'reordered',
-    about: 'with its keys in a different order',
-    write: (body) => restyleBody(body, 'reordered'),
-  },
-  { id: 'pretty', about: 'on several lines', write: (body) => restyleBody(body, 'pretty') },
-  {
-    id: 'crlf',
-    about: 'on several lines that end in CRLF',
-    write: (body) => restyleBody(body, 'pretty').replaceAll('\n', '\r\n'),
-  },
+  { id: 'reordered', about: 'with its keys in a different order', write: inStyle('reordered') },
+  { id: 'pretty', about: 'on several lines', write: inStyle('pretty') },
+  { id: 'crlf', about: 'on several lines that end in CRLF', write: prettyCrlf },
   { id: 'newline', about: 'with a line break at its end', write: (body) => `${body}\n` },
   { id: 'unicode', about: 'with characters beyond ASCII', context: beyondAscii },
   { id: 'parts', about: 'in several packets', endsPart: (byte) => byte === openingBrace },
@@ -58,14 +50,10 @@ const cases: readonly TakenCase[] = [
   {
     id: 'numbers',
     about: 'with numbers such as 39.0 and 1e3',
+    write: withNumbers,
     context: { numbers: numbersMark },
-    write: (body) => body.replace(JSON.stringify(numbersMark), numbers),
   },
-  {
-    id: 'large',
-    about: 'of 32 KB, the largest call',
-    context: { note: 'x'.repeat(largeCharacters) },
-  },
+  { id: 'large', about: 'of 32 KB, the largest call', context: { note } },
 ]
 
 const repeated: TakenCase = { id: 'repeated', about: 'that was sent before, byte for byte' }

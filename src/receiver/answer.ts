@@ -10,19 +10,14 @@ import {
   type NextAnswer,
   type PathDirectives,
 } from './faults/index.ts'
-import type { Malformed, Webhook } from './read-webhook.ts'
+import type { Reading } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
 import type { SignatureJudgement } from './signature.ts'
 
-/** The facts about a request's contents that decide its answer. */
-export interface Findings {
-  readonly content: Webhook | Malformed<RefusalCode>
+/** The facts about a request that decide its answer. */
+export interface Unanswered extends Reading {
   readonly signature: SignatureJudgement
-}
-
-/** All facts about a request that decide its answer. */
-export interface Unanswered extends Findings {
   readonly path: string
   /** The number of the endpoint that received the request, counting from 1. */
   readonly endpoint: number
@@ -85,18 +80,16 @@ export function accepted(status: number): HttpAnswer {
 
 /** Returns the error answer to a request; undefined if the path or the plan decides the answer. */
 function refuse(
-  { content, signature }: Unanswered,
+  { content: { code }, flaw, signature }: Unanswered,
   { problem, answer: requested }: PathDirectives,
   strict: boolean,
 ): HttpAnswer | undefined {
   if (strict && signature.reason !== null) {
     return errorAnswer(401, `signature_${signature.verdict}`, signature.reason)
   }
-  const { kind } = content
-  if (kind === 'malformed' && (requested === undefined || unreadCodes.has(content.code))) {
-    const { code, message } = content
+  if (code !== null && (requested === undefined || unreadCodes.has(code))) {
     const { status = 400, headers = {} } = malformedHeads[code] ?? {}
-    return withHeaders(errorAnswer(status, code, message), headers)
+    return withHeaders(errorAnswer(status, code, flaw ?? ''), headers)
   }
   return problem === null ? undefined : errorAnswer(400, 'invalid_path', problem)
 }

@@ -3,17 +3,22 @@ import { BodyTurns, foreignSign, isForeignOrigin, readBody } from '../http/index
 import type { SignatureVerdict } from '../match/index.ts'
 import { limits } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import type { Findings } from './answer.ts'
-import { readWebhook } from './read-webhook.ts'
+import { malformed, readWebhook, type Reading } from './read-webhook.ts'
 import type { RefusalCode, WithheldReason } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
-import { signatureJudge, uncheckedSignature, type SignatureJudge } from './signature.ts'
+import {
+  signatureJudge,
+  uncheckedSignature,
+  type SignatureJudge,
+  type SignatureJudgement,
+} from './signature.ts'
 
 /** A request that was read, and what was found out about it. */
 export type Inspection = Awaited<ReturnType<RequestReader['read']>>
 
-/** The contents of a request, and the bytes of the body that arrived, at most 1 MB. */
-interface Contents extends Findings {
+interface Contents extends Reading {
+  readonly signature: SignatureJudgement
+  /** The bytes of the body that arrived, at most 1 MB. */
   readonly rawBody: Buffer
 }
 
@@ -56,7 +61,7 @@ export class RequestReader {
         const signature = headers['x-signature']
         const suspect = { body: bytes, signature, headers, path: request.url }
         return {
-          content: readWebhook(bytes),
+          ...readWebhook(bytes),
           signature: this.#judge?.(suspect, clock.nowMs()) ?? uncheckedSignature,
           rawBody: bytes,
         }
@@ -72,8 +77,7 @@ export class RequestReader {
 }
 
 function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents {
-  const content = { kind: 'malformed', code, message } as const
-  return { content, signature: uncheckedSignature, rawBody }
+  return { ...malformed(code, message), signature: uncheckedSignature, rawBody }
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   shortText,
 } from '../model/index.ts'
+import type { MalformedContent, RefusalCode, WebhookContent } from './received-event.ts'
 
 /** Why bytes are not a webhook. */
 export type MalformedCode =
@@ -22,33 +23,25 @@ export type MalformedCode =
   | 'no_previous_id'
   | 'no_user_id'
 
-/** A body that is a webhook. */
-export interface Webhook {
-  readonly kind: 'webhook'
-  readonly type: EventType
-  /** The parsed body. It has `type` and the fields that its type requires; other fields are unchecked. */
-  readonly body: JsonObject
-}
-
-/** A body that is not a webhook, and why. */
-export interface Malformed<Code extends string = MalformedCode> {
-  readonly kind: 'malformed'
-  readonly code: Code
-  readonly message: string
+/** The content of a request. */
+export interface Reading {
+  readonly content: WebhookContent | MalformedContent
+  /** What is wrong with the content; null for a webhook. */
+  readonly flaw: string | null
 }
 
 /** Maximum nesting. A webhook has one level more than the fields of a call. */
 const levelsMax = limits.callNestingMax + 1
 
 /** Reads a webhook, or explains why the bytes are not a webhook. The version and the user ids may be missing. */
-export function readWebhook(rawBody: Buffer): Webhook | Malformed {
+export function readWebhook(rawBody: Buffer): Reading {
   const text = decode(rawBody)
   if (typeof text !== 'string') return text
   if (isTextNestedDeeper(text, levelsMax)) {
     return malformed('too_deep', `The body is nested more than ${levelsMax} levels deep`)
   }
   const parsing = parse(text)
-  if ('kind' in parsing) return parsing
+  if ('flaw' in parsing) return parsing
   const body = parsing.value
   if (!isJsonObject(body)) {
     return malformed('not_an_object', `The body is ${describe(body)}, not a JSON object`)
@@ -58,12 +51,17 @@ export function readWebhook(rawBody: Buffer): Webhook | Malformed {
     return malformed('no_type', 'The body has no type')
   }
   if (!isEventType(type)) return malformed('unknown_type', unknownType(type))
-  return missingField(type, body) ?? { kind: 'webhook', type, body }
+  return (
+    missingField(type, body) ?? {
+      content: { kind: 'webhook', type, userId: userIdOf(body), body, code: null },
+      flaw: null,
+    }
+  )
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-function decode(rawBody: Buffer): string | Malformed {
+function decode(rawBody: Buffer): string | Reading {
   if (rawBody.length === 0) return malformed('invalid_json', 'The body is empty')
   if (rawBody[0] === 0x1f && rawBody[1] === 0x8b) {
     return malformed('invalid_json', 'The body is compressed with gzip: webhooks are plain JSON')
@@ -75,7 +73,7 @@ function decode(rawBody: Buffer): string | Malformed {
   }
 }
 
-function parse(text: string): { readonly value: unknown } | Malformed {
+function parse(text: string): { readonly value: unknown } | Reading {
   try {
     return { value: JSON.parse(text) as unknown }
   } catch (error) {
@@ -97,7 +95,7 @@ const neededFields: Partial<Readonly<Record<EventType, readonly NeededField[]>>>
   delete: [['no_user_id', 'A delete needs a userId', 'userId']],
 }
 
-function missingField(type: EventType, body: JsonObject): Malformed | undefined {
+function missingField(type: EventType, body: JsonObject): Reading | undefined {
   const isGiven = (name: string): boolean => {
     const value = body[name]
     // Ids may be numbers, but the name of an event may not.
@@ -120,6 +118,12 @@ function describe(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-function malformed(code: MalformedCode, message: string): Malformed {
-  return { kind: 'malformed', code, message }
+function userIdOf(body: JsonObject): string | null {
+  const id = body['userId'] ?? body['User ID']
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : null
+}
+
+/** Describes a request that is not a webhook. */
+export function malformed(code: RefusalCode, flaw: string): Reading {
+  return { content: { kind: 'malformed', type: null, userId: null, body: null, code }, flaw }
 }

@@ -329,7 +329,7 @@ export class Receiver implements AsyncDisposable {
     if (typeof reply === 'string' || reply.status >= 300) return undefined
     const { content, signature, rawBody } = inspection
     const path = request.url ?? ''
-    const { type, body } = content.kind === 'webhook' ? content : { type: null, body: null }
+    const { type, body } = content
     // A filter never tests `atMs`, so any value will do.
     const subject = {
       body,

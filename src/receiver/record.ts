@@ -1,14 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { JsonObject } from '../model/index.ts'
 import { statusOf, type Decision } from './answer.ts'
 import type { Forwarding } from './forward.ts'
 import type { Inspection } from './inspect-request.ts'
-import type {
-  MalformedContent,
-  ReceivedRequest,
-  UnnumberedEvent,
-  WebhookContent,
-} from './received-event.ts'
+import type { ReceivedRequest, UnnumberedEvent } from './received-event.ts'
 
 /** A request, and how it was handled. */
 export interface Exchange extends Pick<ReceivedRequest, 'atMs' | 'endpoint'> {
@@ -32,7 +26,7 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     headers: inspection.headers,
     rawBody: inspection.rawBody,
     bytes: inspection.rawBody.length,
-    ...contentOf(inspection),
+    ...inspection.content,
     signature: inspection.signature.verdict,
     reason: reasonOf(exchange),
     diagnosis: inspection.signature.diagnosis,
@@ -45,29 +39,15 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
   }
 }
 
-function contentOf({ content }: Inspection): WebhookContent | MalformedContent {
-  if (content.kind === 'malformed') {
-    return { kind: content.kind, type: null, userId: null, body: null, code: content.code }
-  }
-  const { kind, type, body } = content
-  return { kind, type, userId: userIdOf(body), body, code: null }
-}
-
-function userIdOf(body: JsonObject): string | null {
-  const id = body['userId'] ?? body['User ID']
-  return typeof id === 'string' || typeof id === 'number' ? String(id) : null
-}
-
 function isAbandoned({ inspection: { content }, response }: Exchange): boolean {
-  return response.destroyed && !(content.kind === 'malformed' && content.code === 'incomplete_body')
+  return response.destroyed && content.code !== 'incomplete_body'
 }
 
 function reasonOf(exchange: Exchange): string | null {
   const { inspection, decision } = exchange
-  const { signature, content } = inspection
   const reasons = [
-    content.kind === 'malformed' ? content.message : null,
-    signature.reason,
+    inspection.flaw,
+    inspection.signature.reason,
     decision.problem,
     isAbandoned(exchange) ? 'The sender closed the connection before the answer' : null,
   ].filter((reason) => reason !== null)

@@ -1,5 +1,17 @@
 import { reorderKeys, tokensOf, writeJson } from './json-style.ts'
 
+/** The characters that PHP escapes although JSON does not require it. */
+const beyondSevenBits = /[\u0080-\uffff]/g
+const php = { comma: ',', colon: ':', slashes: true, escaped: beyondSevenBits } as const
+
+const styles = {
+  spaced: (body: string) => writeJson(tokensOf(body), { comma: ', ', colon: ': ' }) ?? body,
+  escaped: (body: string) => writeJson(tokensOf(body), php) ?? body,
+  reordered: (body: string) =>
+    JSON.stringify(reorderKeys(JSON.parse(body), (keys) => keys.reverse())),
+  pretty: (body: string) => JSON.stringify(JSON.parse(body), null, 2),
+}
+
 /**
  * How JSON encoders of other languages write the same body.
  *
@@ -8,31 +20,12 @@ import { reorderKeys, tokensOf, writeJson } from './json-style.ts'
  * - `reordered`: with the keys of every object in reverse order
  * - `pretty`: indented by two spaces
  */
-export type BodyStyle = 'spaced' | 'escaped' | 'reordered' | 'pretty'
+export type BodyStyle = keyof typeof styles
 
 /** All styles, in the order in which the documentation lists them. */
-export const bodyStyles: readonly BodyStyle[] = Object.freeze([
-  'spaced',
-  'escaped',
-  'reordered',
-  'pretty',
-] as const)
-
-/** The characters that PHP escapes although JSON does not require it. */
-const beyondSevenBits = /[\u0080-\uffff]/g
+export const bodyStyles: readonly BodyStyle[] = Object.freeze(Object.keys(styles) as BodyStyle[])
 
 /** Rewrites a body in a style: the same JSON value, but different bytes. */
 export function restyleBody(body: string, style: BodyStyle): string {
-  switch (style) {
-    case 'spaced':
-      return writeJson(tokensOf(body), { comma: ', ', colon: ': ' }) ?? body
-    case 'escaped': {
-      const php = { comma: ',', colon: ':', slashes: true, escaped: beyondSevenBits } as const
-      return writeJson(tokensOf(body), php) ?? body
-    }
-    case 'reordered':
-      return JSON.stringify(reorderKeys(JSON.parse(body), (keys) => keys.reverse()))
-    case 'pretty':
-      return JSON.stringify(JSON.parse(body), null, 2)
-  }
+  return styles[style](body)
 }
