@@ -28,5 +28,9 @@ async function run() {
   const endUnlessDataIsLeft = () => {
     if (process.stdout.destroyed || process.stdout.writableLength === 0) process.exit()
   }
-  if (io.stop.aborted) setInterval(endUnlessDataIsLeft, graceMs).unref()
+  const endSoon = () => setInterval(endUnlessDataIsLeft, graceMs).unref()
+  if (io.stop.aborted) endSoon()
+  else io.stop.addEventListener('abort', endSoon)
+  // Exit at once: while Node frees its memory, a signal would kill the process and replace its exit code.
+  process.on('beforeExit', () => process.exit())
 }

@@ -38,14 +38,14 @@ export interface Io {
 /** Why a command must end early: a signal, a closed stdout, or the error `cannot_write_file`. */
 export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 
-/** The streams and signals of the process, until they are released. */
+/** The streams and signals of the process. */
 export interface ProcessIo extends Io {
-  /** Removes the signal handlers and stops reading stdin. */
+  /** Stops reading stdin. Signals are still handled, so that one that comes late does not replace the exit code. */
   readonly release: () => void
 }
 
 /**
- * Returns the streams, environment and signals of this process, and a function that releases them.
+ * Returns the streams, environment and signals of this process.
  *
  * - The first SIGINT or SIGTERM asks the command to end. The second one ends the process with 130
  * - SIGQUIT, or a SIGHUP without a listener, ends the process with the code of the signal
@@ -105,8 +105,6 @@ export async function processIo(): Promise<ProcessIo> {
     },
     ...(terminal === undefined ? {} : { terminal }),
     release: () => {
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
-      process.off('SIGHUP', hangUp).off('SIGQUIT', endAtOnce)
       // An interrupted command may still wait for input, which would keep the process alive.
       if (isInputRead) process.stdin.destroy()
     },

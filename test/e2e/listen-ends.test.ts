@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { expect, test } from 'vitest'
 import { startBinary } from '../support/binary.ts'
@@ -37,3 +38,21 @@ test('listen ignores SIGHUP if it has no terminal, as under nohup', async () => 
   command.signal('SIGTERM')
   expect(await command.ended).toMatchObject({ code: 0 })
 })
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'a %s after the end of a command does not change its exit code',
+  async (signal) => {
+    const slowExit = join(await temporaryFolder(), 'slow-exit.cjs')
+    // Like a thread that ends slowly, it keeps the process alive. It says when the command has ended.
+    await writeFile(
+      slowExit,
+      `setInterval(() => process.exitCode === 0 && console.log('{"v":1,"kind":"ended"}'), 10)`,
+    )
+    const command = startBinary(['check', '--list', '--json'], {
+      NODE_OPTIONS: `--require ${slowExit}`,
+    })
+    await command.stdout.record('ended')
+    command.signal(signal)
+    expect(await command.ended).toMatchObject({ code: 0, signal: null })
+  },
+)
