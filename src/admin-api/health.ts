@@ -4,10 +4,11 @@ import type { Log } from '../runtime/index.ts'
 import { json, refuseMethod, send, type Answer } from './answer.ts'
 import type { Readiness } from './ports.ts'
 
-type HealthHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
-
 /** Answers `GET /healthz` (always 200) and `GET /readyz` (200, or 503 with the reasons) without a token. */
-export function healthHandler(ready: Readiness, log: Log): HealthHandler {
+export function healthHandler(
+  ready: Readiness,
+  log: Log,
+): (request: IncomingMessage, response: ServerResponse, next: () => void) => void {
   return (request, response, next) => {
     const [path] = (request.url ?? '').split('?')
     if (path !== '/healthz' && path !== '/readyz') next()

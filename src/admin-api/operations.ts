@@ -262,9 +262,11 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
     }
     case 'unknown':
       return refuse(notFound(outcome.field, outcome.knownIds))
-    case 'no_archive': {
-      const message = 'No selected source has an archive'
-      return refuse({ status: 409, code: 'no_archive', message })
-    }
+    case 'no_archive':
+      return refuse({
+        status: 409,
+        code: 'no_archive',
+        message: 'No selected source has an archive',
+      })
   }
 }

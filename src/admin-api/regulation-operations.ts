@@ -28,12 +28,9 @@ export function regulationOperations({
       bodyBytesMax: regulationBytesMax,
       run: async (request) => {
         const outcome = await regulations.create(request)
-        switch (outcome.kind) {
-          case 'created':
-            return record(regulationRecord(outcome.regulation))
-          case 'unknown_source':
-            return refuse(notFound('source', outcome.knownIds))
-        }
+        return outcome.kind === 'created'
+          ? record(regulationRecord(outcome.regulation))
+          : refuse(notFound('source', outcome.knownIds))
       },
     }),
     operation({

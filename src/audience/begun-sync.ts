@@ -1,14 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { NewEvent } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import type { Audience, Member, MemberIdentity } from './audience.ts'
-import { makeStep } from './make-step.ts'
+import type { Audience, Member, MemberIdentity, MembershipChange } from './audience.ts'
 import { membershipEvent } from './membership-call.ts'
 import type {
   AudienceReader,
   AudienceStore,
   PlannedStep,
   ReleaseResult,
+  StepPlan,
   SyncRequest,
   TakeOutcome,
   TakeResult,
@@ -92,6 +93,25 @@ export class BegunSync {
       (plan) => step({ key: audience.key, sync: this.#sync, nowMs, seenSinceMs, plan }),
       (changes) => changes.map((change) => membershipEvent(change, options)),
     )
+  }
+}
+
+/**
+ * Makes a step of a sync. The first call of `step` returns the changes to make. The second call stores the changes with
+ * their events. If a user was suppressed or erased in between, the second call returns different changes, and a further
+ * call stores these.
+ *
+ * @param eventsOf - makes one routed call for each change, in order
+ */
+export async function makeStep<Result extends TakeResult | ReleaseResult>(
+  step: (plan: StepPlan) => Promise<Result | PlannedStep>,
+  eventsOf: (changes: readonly MembershipChange[]) => readonly NewEvent[],
+): Promise<Result> {
+  let plan: StepPlan = { changes: [], events: [] }
+  for (;;) {
+    const result = await step(plan)
+    if (result.kind !== 'planned') return result
+    plan = { changes: result.changes, events: eventsOf(result.changes) }
   }
 }
 

@@ -35,7 +35,7 @@ export interface DispatcherOptions {
   readonly targets: readonly DispatchTarget[]
   readonly runtime: Runtime
   /** Called once, with the error that made the store unusable. Nothing is sent afterwards. */
-  readonly failed?: (error: unknown) => void
+  readonly failed?: ((error: unknown) => void) | undefined
   /**
    * Keeps deliveries parked while their endpoints are down, so that a later run can send them. By default, they
    * expire once the endpoints have been down for a whole retry window.

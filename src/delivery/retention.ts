@@ -30,7 +30,7 @@ interface RetentionOptions {
   readonly policy?: RetentionPolicy | undefined
   readonly runtime: Runtime
   /** Maximum rows of each kind per step; 200 by default, so that other calls wait only milliseconds. */
-  readonly rowsAtOnce?: number
+  readonly rowsAtOnce?: number | undefined
 }
 
 const everyMs = 60_000

@@ -74,26 +74,28 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options
-    this.#retention = this.#newRetention()
-    const shares = this.#newShares(options.processes)
+    const { store, runtime, processes, retention: policy } = options
+    const rowsAtOnce = processes && sharedRowsAtOnce
+    this.#retention = new Retention({ store, policy, runtime, rowsAtOnce })
+    const shares = this.#newShares(processes)
     this.#shares = shares
     const shareOf = shares && ((destination: Destination) => shares.shareOf(destination))
     this.#targets = new Targets({ ...options, shareOf })
     const { isStoreOwn = false, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
-      store: options.store,
+      store,
       targets: this.#targets.configure(this.#sending(options)).targets,
-      runtime: options.runtime,
+      runtime,
       dedupeWindowMs: () => this.#retention.policy.messageIdsMs,
       keepsParked: !isStoreOwn,
       outlastsOutages,
       maySend: () => shares?.maySend ?? true,
       peers: shares,
       readyMin: shares === undefined ? ownReadyMin : 0,
-      ...(failed === undefined ? {} : { failed }),
+      failed,
     })
     this.#intake = this.#newIntake(options.destinations)
-    options.processes?.listen((news) => this.#dispatcher.hear(news))
+    processes?.listen((news) => this.#dispatcher.hear(news))
   }
 
   /** Joins the processes that share the store, sends its deliveries and purges it. Not needed if `isStoreOwn`. */
@@ -212,12 +214,6 @@ export class Pipeline {
   #share(): void {
     const targets = this.#targets.share()
     if (targets !== undefined) void this.#dispatcher.reconfigure(targets)
-  }
-
-  #newRetention(): Retention {
-    const { store, runtime, processes, retention: policy } = this.#options
-    const common = { store, policy, runtime }
-    return new Retention(processes ? { ...common, rowsAtOnce: sharedRowsAtOnce } : common)
   }
 
   #lookAgain(): void {

@@ -3,15 +3,12 @@ import type { DestinationFaults } from '../delivery/index.ts'
 import { hiddenEndpoint, type EndpointChange, type SettledDelivery } from '../model/index.ts'
 import type { Log, Runtime } from '../runtime/index.ts'
 
-interface ServiceObservers {
-  readonly metrics: Metrics
-  readonly faults: DestinationFaults
-}
-
 /** Returns a runtime whose observer also updates the metrics and the log of a service. */
-export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
+export function observedRuntime(
+  given: Runtime,
+  { metrics, faults }: { readonly metrics: Metrics; readonly faults: DestinationFaults },
+): Runtime {
   const { observer } = given
-  const { metrics, faults } = observers
   return {
     ...given,
     observer: {
@@ -31,7 +28,7 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
         observer.gaveUp?.(deliveries)
       },
       endpoint: (change) => {
-        logEndpoint(change, { metrics, log: given.log })
+        logEndpoint(change, metrics, given.log)
         metrics.endpoint(change)
         observer.endpoint(change)
       },
@@ -51,7 +48,8 @@ function logExpired({ destinationId, messageId, reason }: SettledDelivery, log: 
 /** Logs when an endpoint goes down and recovers. Failed probes in between are not logged. */
 function logEndpoint(
   { destinationId, url, state, error }: EndpointChange,
-  { metrics, log }: Pick<ServiceObservers, 'metrics'> & Pick<Runtime, 'log'>,
+  metrics: Metrics,
+  log: Log,
 ): void {
   const { state: before } = metrics.breakers.endpoint(destinationId, url)
   const endpoint = { destinationId, url: hiddenEndpoint(url) }

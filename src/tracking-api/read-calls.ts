@@ -47,13 +47,14 @@ function readBatch(document: unknown): Calls | Refusal {
     const most = `A batch may have at most ${limits.intakeBatchEventsMax} calls`
     return refuse('too_many_events', `${most}, but this one has ${calls.length}`)
   }
-  const context = document['context'] ?? undefined
-  const integrations = document['integrations'] ?? undefined
-  if (!isOptionalObject(context)) return wrongMember('context')
-  if (!isOptionalObject(integrations)) return wrongMember('integrations')
-  const defaults = {
-    ...(context === undefined ? {} : { context }),
-    ...(integrations === undefined ? {} : { integrations }),
+  const defaults: { -readonly [Name in keyof BatchDefaults]: BatchDefaults[Name] } = {}
+  for (const name of ['context', 'integrations'] as const) {
+    const value = document[name] ?? undefined
+    if (value === undefined) continue
+    if (!isJsonObject(value)) {
+      return refuse('invalid_batch', `The ${name} of a batch must be an object`)
+    }
+    defaults[name] = value
   }
   const refusal = refusalOf(defaults, calls.length)
   if (refusal !== undefined) return refusal
@@ -76,12 +77,4 @@ function refusalOf(defaults: BatchDefaults, callCount: number): Refusal | undefi
 
 function sentAtOf({ sentAt }: JsonObject): string | null {
   return typeof sentAt === 'string' ? sentAt : null
-}
-
-function isOptionalObject(value: unknown): value is JsonObject | undefined {
-  return value === undefined || isJsonObject(value)
-}
-
-function wrongMember(name: keyof BatchDefaults): Refusal {
-  return refuse('invalid_batch', `The ${name} of a batch must be an object`)
 }

@@ -13,7 +13,7 @@ import type {
   TakeOutcome,
   TakeResult,
 } from '../../src/audience/index.ts'
-import { makeStep } from '../../src/audience/make-step.ts'
+import { makeStep } from '../../src/audience/begun-sync.ts'
 import type { NewEvent } from '../../src/delivery/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { delivered, nowMs, StoreUnderTest } from './store-under-test.ts'

@@ -1,6 +1,6 @@
 // Syncs an audience in a store, part after part, until it is killed.
 import type { MembershipChange } from '../../../src/audience/index.ts'
-import { makeStep } from '../../../src/audience/make-step.ts'
+import { makeStep } from '../../../src/audience/begun-sync.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 
