@@ -7,34 +7,17 @@ import {
   rejectedRecord,
   removalRecord,
   syncRecord,
-  type Audience,
 } from '../../src/audience/index.ts'
 import { recordLine } from '../../src/model/index.ts'
+import * as recorded from '../admin-api/recorded-audiences.ts'
 
-const audience: Audience = {
-  key: 'big_spenders',
-  name: 'Big Spenders',
-  computationClass: 'audience',
-  computationId: 'aud_1',
-  sourceId: 'website',
-  members: 3,
-  createdAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
-  syncedAtMs: null,
-}
+const { counts } = recorded
+
+const audience = { ...recorded.audience, createdAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678) }
 
 const audienceJson =
   '"key":"big_spenders","name":"Big Spenders","class":"audience","computationId":"aud_1",' +
   '"source":"website","members":3,"createdAt":"2026-01-02T03:04:05.678Z","syncedAt":null'
-
-const counts = {
-  read: 7,
-  rejected: 1,
-  entered: 2,
-  changed: 1,
-  left: 4,
-  unchanged: 2,
-  suppressed: 1,
-}
 
 const countsJson =
   '"read":7,"rejected":1,"entered":2,"changed":1,"left":4,"unchanged":2,"suppressed":1'

@@ -13,23 +13,10 @@ import {
 } from '../../src/audience/index.ts'
 import type { DeliveryStore } from '../../src/delivery/index.ts'
 import { readTable } from '../../src/importer/index.ts'
-import type { Destination } from '../../src/model/index.ts'
 import { createRuntime, ManualClock, type Runtime } from '../../src/runtime/index.ts'
+import { crm, nowMs } from '../intake/support.ts'
 
-/** 2026-01-02T03:04:05.678Z, the time of the clocks in these tests, which stand still. */
-export const nowMs: number = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
-
-/** A destination of the source `website`. */
-export const crm: Destination = {
-  id: 'crm',
-  sourceIds: ['website'],
-  enabled: true,
-  endpoints: [{ url: 'https://crm.example.com/', headers: {} }],
-  sharedSecret: undefined,
-  aliasKeys: 'spec',
-  acceptsHistorical: true,
-  concurrency: 10,
-}
+export { crm, nowMs }
 
 /** An audience of the source `website`. */
 export const shoppers: NewAudience = {

@@ -9,7 +9,7 @@ import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { KeptRegulations, notBegun } from './kept-regulations.ts'
 import { makeRegulations, nothingArchived, outage } from './made-regulations.ts'
-import { nowMs } from './support.ts'
+import { nowMs } from '../intake/support.ts'
 
 /** Makes a store with regulations that another process has stored. */
 function storeOf(...ids: readonly string[]): KeptRegulations {

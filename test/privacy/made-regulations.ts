@@ -9,7 +9,7 @@ import {
 import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { KeptRegulations } from './kept-regulations.ts'
-import { crm, nowMs } from './support.ts'
+import { crm, nowMs } from '../intake/support.ts'
 
 /** The user whom the regulations of these tests erase. */
 export const userId = 'jane@example.com'

@@ -5,7 +5,7 @@ import {
   type RegulationPlan,
   type RegulationPlanOptions,
 } from '../../src/privacy/index.ts'
-import { crm, now, nowMs } from './support.ts'
+import { crm, now, nowMs } from '../intake/support.ts'
 
 function plan(changes: Partial<RegulationPlanOptions> = {}): RegulationPlan {
   return planRegulation({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { gate } from '../support/gate.ts'
 import { KeptRegulations, notBegun } from './kept-regulations.ts'
 import { makeRegulations, nothingArchived, outage, request, userId } from './made-regulations.ts'
-import { nowMs } from './support.ts'
+import { nowMs } from '../intake/support.ts'
 
 describe('A regulation', () => {
   test('is stored with its notifications, carried out and finished', async () => {

@@ -6,7 +6,7 @@ import { ManualClock } from '../../src/runtime/index.ts'
 import { openStore } from '../../src/store/index.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { crm, nowMs } from './support.ts'
+import { crm, nowMs } from '../intake/support.ts'
 
 const userId = 'jane@example.com'
 const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]

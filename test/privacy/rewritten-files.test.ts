@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeRegulations, nothingArchived, outage } from './made-regulations.ts'
-import { nowMs } from './support.ts'
+import { nowMs } from '../intake/support.ts'
 
 describe('The rewriting of files', () => {
   const heldUp = { kind: 'held_up', reason: 'No room', hint: 'Make room' } as const

@@ -3,17 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { AnalyticsEvent, Destination, JsonObject } from '../../src/model/index.ts'
 import { EventFilter } from '../../src/match/index.ts'
 import { route, type RoutingReason } from '../../src/router/index.ts'
-
-const crm: Destination = {
-  id: 'crm',
-  sourceIds: ['website'],
-  enabled: true,
-  endpoints: [{ url: 'https://crm.example.com/', headers: {} }],
-  sharedSecret: undefined,
-  aliasKeys: 'spec',
-  acceptsHistorical: true,
-  concurrency: 10,
-}
+import { crm } from '../intake/support.ts'
 
 const event: AnalyticsEvent = {
   messageId: 'm_1',
