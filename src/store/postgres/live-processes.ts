@@ -28,7 +28,8 @@ const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 const moment =
   'moment AS MATERIALIZED (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)'
 
-const isAlive = `beaten_at > now - ${processGoneMs}`
+/** Far in the future lie only heartbeats from before the server's clock was set back. */
+const isAlive = `abs(now - beaten_at) < ${processGoneMs}`
 
 const forget = `WITH ${moment} DELETE FROM evroute_live_processes USING moment WHERE NOT (${isAlive})`
 
@@ -44,8 +45,8 @@ interface LiveRow {
  * The processes that deliver from a database. A heartbeat is one round trip, so that a process which stalls cannot
  * keep the lock and block others. A process cannot send heartbeats while its clock disagrees with the server's.
  *
- * While processes deliver, never set the server's clock forward by more than a few seconds: all of them would count
- * as dead.
+ * If the server's clock is set while processes deliver, all of them count as gone and join anew: for a few seconds,
+ * they may together exceed the concurrency of an endpoint.
  */
 export class LiveProcesses implements DeliveringProcesses {
   readonly #database: Database

@@ -74,6 +74,19 @@ describe('processes of one database', () => {
     expect(again!.memberMs).toBeLessThan(early)
   })
 
+  test("join anew once the server's clock was set back, so that none waits for its time to come", async () => {
+    const { heartbeat, age } = await open()
+    await heartbeat('a')
+    await heartbeat('b')
+    await age(-60 * 60 * 1_000)
+    const [first] = await heartbeat('a')
+    expect(first).toMatchObject({ rank: 0, processes: 1 })
+    expect(first!.memberMs).toBeGreaterThanOrEqual(processGoneMs)
+    const [second] = await heartbeat('b')
+    expect(second).toMatchObject({ rank: 1, processes: 2 })
+    expect(second!.memberMs).toBeGreaterThanOrEqual(0)
+  })
+
   test('lose a leaving process at once, and let an unknown one leave without effect', async () => {
     const { heartbeat, processes, age, database } = await open()
     await heartbeat('a')
