@@ -10,60 +10,50 @@ interface WrittenValue extends Written {
   readonly operator: '' | Comparison
 }
 
-interface NumberKind {
-  readonly kind: 'number'
-  readonly parse: (text: string) => number | undefined
-  /** Reads the name of a range, such as `5xx`. */
-  readonly parseClass?: (text: string) => NumberRange | undefined
-  readonly accepted: string
-}
-
 /** A range of numbers, including its ends. A missing end is infinite. */
 interface NumberRange {
   readonly lowest: number
   readonly highest: number
 }
 
-type ValueKind =
-  | NumberKind
-  | { readonly kind: 'text' | 'any' }
-  | {
-      readonly kind: 'name'
-      readonly names: readonly string[]
-      /** Other accepted words, each with the name that it stands for. */
-      readonly synonyms?: ReadonlyMap<string, string>
-    }
-
-const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
-  type: { kind: 'name', names: eventTypes },
-  sig: {
-    kind: 'name',
-    names: signatureVerdicts,
-    synonyms: new Map([[signatureWords.invalid, 'invalid']]),
-  },
-  status: {
-    kind: 'number',
-    parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : undefined),
-    parseClass: parseStatusClass,
-    accepted:
-      'A status is a number such as 503, a class such as 5xx, a limit such as >=500, or a range such as 500..599.',
-  },
-  bytes: {
-    kind: 'number',
-    parse: parseSize,
-    accepted:
-      'A size is a number of bytes such as 500, 2kb or 1.5mb, a limit such as >2kb, or a range such as 1kb..2kb.',
-  },
+/** How a field writes its numbers. */
+interface NumberForm {
+  readonly parse: (text: string) => number | undefined
+  /** Reads the name of a range, such as `5xx`. */
+  readonly parseClass?: (text: string) => NumberRange | undefined
 }
 
-const anyNumber: NumberKind = { kind: 'number', parse: parseNumber, accepted: '' }
+const statusForm: NumberForm = {
+  parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : undefined),
+  parseClass: parseStatusClass,
+}
+const statusAdvice =
+  'A status is a number such as 503, a class such as 5xx, a limit such as >=500, or a range such as 500..599.'
+const sizeAdvice =
+  'A size is a number of bytes such as 500, 2kb or 1.5mb, a limit such as >2kb, or a range such as 1kb..2kb.'
+
+/** Makes the test for a value of a field. Throws MatchError if the field cannot have the value. */
+type MakeTest = (value: WrittenValue, scanner: Scanner) => ValueTest
+
+/** The named fields that accept only certain values. */
+const testMakers: Readonly<Partial<Record<FieldName, MakeTest>>> = {
+  type: (value, scanner) => nameTest(value, eventTypes, scanner),
+  sig: (value, scanner) => {
+    const isSynonym = value.text.toLowerCase() === signatureWords.invalid
+    return nameTest(isSynonym ? { ...value, text: 'invalid' } : value, signatureVerdicts, scanner)
+  },
+  status: (value, scanner) =>
+    numberTest(value, statusForm, scanner) ?? scanner.fail(value, noValue(value), statusAdvice),
+  bytes: (value, scanner) =>
+    numberTest(value, { parse: parseSize }, scanner) ??
+    scanner.fail(value, noValue(value), sizeAdvice),
+}
 
 /** Reads the alternative values after a field's colon. Throws MatchError for a value that the field cannot have. */
 export function readValues(scanner: Scanner, field: Field): readonly ValueTest[] {
-  const kind: ValueKind =
-    field.kind === 'named' ? (kinds[field.name] ?? { kind: 'text' }) : { kind: 'any' }
+  const makeTest = field.kind === 'named' ? (testMakers[field.name] ?? textTest) : anyTest
   const tests: ValueTest[] = []
-  do tests.push(testOf(readValue(scanner), kind, scanner))
+  do tests.push(makeTest(readValue(scanner), scanner))
   while (scanner.take(','))
   return tests
 }
@@ -100,28 +90,10 @@ function readValue(scanner: Scanner): WrittenValue {
   )
 }
 
-function testOf(value: WrittenValue, kind: ValueKind, scanner: Scanner): ValueTest {
-  switch (kind.kind) {
-    case 'name':
-      return nameTest(value, kind, scanner)
-    case 'number':
-      return numberTest(value, kind, scanner) ?? scanner.fail(value, noValue(value), kind.accepted)
-    case 'any':
-      return anyTest(value, scanner)
-    case 'text':
-      return textTest(value, scanner)
-  }
-}
-
-function nameTest(
-  value: WrittenValue,
-  { names, synonyms }: Extract<ValueKind, { readonly kind: 'name' }>,
-  scanner: Scanner,
-): ValueTest {
-  const written = value.text.toLowerCase()
-  const text = synonyms?.get(written) ?? written
+function nameTest(value: WrittenValue, names: readonly string[], scanner: Scanner): ValueTest {
+  const text = value.text.toLowerCase()
   if (value.operator === '' && names.includes(text)) return { kind: 'glob', glob: [text], text }
-  const near = nearestName(written, [...names, ...(synonyms?.keys() ?? [])])
+  const near = nearestName(text, names)
   const meant = near === undefined ? '' : `Did you mean ${near}? `
   return scanner.fail(value, noValue(value), `${meant}Values are ${names.join(', ')}.`)
 }
@@ -142,7 +114,7 @@ function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
 /** Makes the test of a member of the body. A value in quotes is a string. */
 function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.isQuoted && value.operator === '') return textTest(value, scanner)
-  const number = value.isQuoted ? undefined : numberTest(value, anyNumber, scanner)
+  const number = value.isQuoted ? undefined : numberTest(value, { parse: parseNumber }, scanner)
   if (number !== undefined) return number
   if (value.operator !== '') {
     return scanner.fail(
@@ -159,7 +131,7 @@ function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
 
 function numberTest(
   value: WrittenValue,
-  { parse, parseClass }: NumberKind,
+  { parse, parseClass }: NumberForm,
   scanner: Scanner,
 ): ValueTest | undefined {
   const { text } = value
@@ -183,7 +155,7 @@ function comparison(operator: Comparison, limit: number, written: string): Value
   return { kind: 'range', bounds: [[operator, limit]], text: operator + written }
 }
 
-function parseRange(text: string, parse: NumberKind['parse']): NumberRange | undefined {
+function parseRange(text: string, parse: NumberForm['parse']): NumberRange | undefined {
   const middle = text.indexOf('..')
   if (middle === -1 || text === '..') return undefined
   const [low, high] = [text.slice(0, middle), text.slice(middle + 2)]
