@@ -95,14 +95,18 @@ export class Expectations {
     expected: string | ExpectedBody,
     options: ExpectOptions = {},
   ): Promise<JudgedExpectation> {
-    const { expectation, after, timeoutMs } = checkRequest(expected, options)
+    const { after = 0, signal } = options
+    const expectation = expectationFrom(expected, options)
+    const timeoutMs = options.timeoutMs ?? expectation.withinMs ?? timeoutMsDefault
+    checkWholeNumber('after', after, [0, Number.MAX_SAFE_INTEGER])
+    if (timeoutMs !== Infinity) checkWholeNumber('timeoutMs', timeoutMs, [0, timeoutMsMax])
     const dropped = this.#log.counts.received - this.#log.events.length
     const isAllKept = dropped <= after
     // Dropped events cannot be counted, so a maximum cannot be checked.
     if (!isAllKept && expectation.count.atMost < Infinity) throw notKept(expectation, dropped)
     const tracker = new ExpectationTracker<ReceivedEvent>(expectation, this.#clock.nowMs())
     const shown = this.#show(tracker)
-    const judged = await this.#decided({ tracker, after, timeoutMs, signal: options.signal })
+    const judged = await this.#decided({ tracker, after, timeoutMs, signal })
     shown.state = judged.result.state
     // The dropped events might have met the expectation.
     if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, dropped)
@@ -158,7 +162,7 @@ export class Expectations {
 
   async #decided({ tracker, after, timeoutMs, signal }: Judgement): Promise<JudgedExpectation> {
     const { deadlineMs } = tracker
-    const endMs = Math.min(deadlineMs, this.#clock.nowMs() + (timeoutMs ?? Infinity))
+    const endMs = Math.min(deadlineMs, this.#clock.nowMs() + timeoutMs)
     const wait = this.#waits.begin()
     const decided = new AbortController()
     const end = (): void => {
@@ -181,8 +185,7 @@ export class Expectations {
     const endListening = this.#log.listen(observe)
     signal?.addEventListener('abort', end)
     if (signal?.aborted === true) end()
-    const withinMs = tracker.expectation.withinMs ?? Infinity
-    const limitMs = Math.min(withinMs, timeoutMs ?? Infinity)
+    const limitMs = Math.min(tracker.expectation.withinMs ?? Infinity, timeoutMs)
     await this.#waits.endOf(wait, limitMs === Infinity ? undefined : limitMs)
     isTimeOver = !wait.signal.aborted
     if (!decided.signal.aborted) {
@@ -213,18 +216,8 @@ export class Expectations {
 interface Judgement {
   readonly tracker: ExpectationTracker<ReceivedEvent>
   readonly after: number
-  readonly timeoutMs: number | undefined
+  readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
-}
-
-function checkRequest(
-  expected: string | ExpectedBody,
-  options: ExpectOptions,
-): Pick<Judgement, 'after' | 'timeoutMs'> & { readonly expectation: Expectation } {
-  const expectation = expectationFrom(expected, options)
-  const after = checkWholeNumber('after', options.after ?? 0, [0, Number.MAX_SAFE_INTEGER])
-  const timeoutMs = waitMs(options.timeoutMs ?? expectation.withinMs ?? timeoutMsDefault)
-  return { expectation, after, timeoutMs }
 }
 
 function notKept({ text }: Expectation, dropped: number): EvrouteError {
@@ -233,12 +226,6 @@ function notKept({ text }: Expectation, dropped: number): EvrouteError {
     message: `Cannot count ${text}: the first ${dropped === 1 ? 'request is' : `${dropped} requests are`} no longer kept`,
     hint: 'Pass `after` to count only later events, start waiting earlier, or raise `eventsMax`.',
   })
-}
-
-function waitMs(timeoutMs: number): number | undefined {
-  return timeoutMs === Infinity
-    ? undefined
-    : checkWholeNumber('timeoutMs', timeoutMs, [0, timeoutMsMax])
 }
 
 function expectationFrom(

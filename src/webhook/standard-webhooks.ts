@@ -16,13 +16,6 @@ export interface StandardWebhooksSigning {
   readonly secrets: readonly string[]
 }
 
-/** The headers of Standard Webhooks 1.0.0. */
-export interface StandardWebhooksHeaders {
-  readonly 'webhook-id': string
-  readonly 'webhook-timestamp': string
-  readonly 'webhook-signature': string
-}
-
 /** The content that a signature covers. */
 export interface SignedContent {
   /** The value of `webhook-id`. */
@@ -35,12 +28,12 @@ export interface SignedContent {
 /** Longer ids are sent as a hash, because many servers limit the headers of a request to 8 KB. */
 const idLengthMax = 256
 
-/** Makes the Standard Webhooks headers of a request. `nowMs` is the time of this attempt, not of the first one. */
+/** Makes the headers of a request by Standard Webhooks 1.0.0. `nowMs` is the time of this attempt, not of the first one. */
 export function standardWebhooksHeaders(
   { body, messageId }: OutgoingWebhook,
   { secrets }: StandardWebhooksSigning,
   nowMs: number,
-): StandardWebhooksHeaders {
+) {
   const content = { id: webhookId(messageId), timestamp: Math.floor(nowMs / 1_000), body }
   return {
     'webhook-id': content.id,

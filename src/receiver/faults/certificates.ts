@@ -20,6 +20,17 @@ export interface CertificateSettings {
   readonly digest?: 'sha256' | 'sha1' | undefined
 }
 
+const dayMs = 24 * 60 * 60 * 1_000
+const localHosts = ['127.0.0.1', '::1', 'localhost']
+const good = { hosts: localHosts, validFromMs: -dayMs, validToMs: 30 * dayMs } as const
+
+const flaws = {
+  'self-signed': {},
+  expired: { validFromMs: -2 * dayMs, validToMs: -dayMs },
+  'wrong-host': { hosts: ['wrong-host.example.com'] },
+  valid: {},
+} satisfies Readonly<Record<string, Partial<CertificateSettings>>>
+
 /**
  * The flaw of a receiver's certificate.
  *
@@ -28,19 +39,10 @@ export interface CertificateSettings {
  * - `expired`: it expired a day ago
  * - `wrong-host`: it is for a different host
  */
-export type TlsKind = 'valid' | 'self-signed' | 'expired' | 'wrong-host'
+export type TlsKind = keyof typeof flaws
 
 /** All kinds, in the order of the documentation. */
-export const tlsKinds: readonly TlsKind[] = Object.freeze([
-  'self-signed',
-  'expired',
-  'wrong-host',
-  'valid',
-] as const)
-
-const dayMs = 24 * 60 * 60 * 1_000
-const localHosts = ['127.0.0.1', '::1', 'localhost']
-const good = { hosts: localHosts, validFromMs: -dayMs, validToMs: 30 * dayMs } as const
+export const tlsKinds: readonly TlsKind[] = Object.freeze(Object.keys(flaws) as TlsKind[])
 
 /** Makes a receiver's certificate with the flaw `kind`, and the certificate of the authority that signed it, if any. */
 export async function certificateOf(kind: TlsKind) {
@@ -48,12 +50,6 @@ export async function certificateOf(kind: TlsKind) {
   const authority = await makeAuthority()
   const { cert, key } = await makeCertificate({ ...good, ...flaws[kind], authority })
   return { cert, key, authority: authority.cert }
-}
-
-const flaws: Readonly<Record<Exclude<TlsKind, 'self-signed'>, Partial<CertificateSettings>>> = {
-  valid: {},
-  expired: { validFromMs: -2 * dayMs, validToMs: -dayMs },
-  'wrong-host': { hosts: ['wrong-host.example.com'] },
 }
 
 /** Makes a certificate authority, which clients must be configured to trust. */

@@ -1,21 +1,12 @@
 import { SettingError, shortText, type DeliveryState } from '../../model/index.ts'
-import type { TlsKind } from './certificates.ts'
-import type { Fault } from './fault.ts'
-import type { PlansInput } from './plan.ts'
+import type { ReceiverOptions } from '../settings.ts'
 
 /** A row of the specification's table of errors, as settings of a receiver. */
 export interface Scenario {
   readonly name: 'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
   /** The rule, as the specification words it. */
   readonly rule: string
-  readonly settings: {
-    readonly respond?: PlansInput
-    readonly failShare?: number
-    readonly fault?: Fault
-    readonly seed?: number
-    readonly tls?: TlsKind
-    readonly endpoints?: number
-  }
+  readonly settings: Pick<ReceiverOptions, 'respond' | 'failShare' | 'seed' | 'tls' | 'endpoints'>
   /** How many webhooks to send. */
   readonly webhooks: number
   readonly expected: {

@@ -18,7 +18,7 @@ import {
 } from '../../model/index.ts'
 import { apiPrefix, isLocalRequest, readQuery } from '../api-exchange.ts'
 import { actions } from './actions.ts'
-import { EventSummaries, summariesMax, type EventSummary } from './event-summary.ts'
+import { EventSummaries, summariesMax } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
 import { reads } from './reads.ts'
 import { sendCapture } from './send-capture.ts'
@@ -65,10 +65,7 @@ export class Inspector {
   }
 
   /** Summarises the requests with the given numbers. `keptFrom` is the number of the oldest request in the log. */
-  #summariesOf(query: URLSearchParams): {
-    readonly summaries: readonly EventSummary[]
-    readonly keptFrom: number
-  } {
+  #summariesOf(query: URLSearchParams): object {
     const { seqs = '' } = readQuery(query, ['seqs'])
     const { log } = this.#inspected
     const events = seqs.split(',', summariesMax).map((seq) => log.get(Number(seq)))
