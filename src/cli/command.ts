@@ -16,45 +16,37 @@ export type RunCommand = (argv: readonly string[], io: Io) => Promise<number>
 /** Adds a command to the program, or to a command that has subcommands. */
 export type AddCommand = (parent: Command, context: CommandContext) => void
 
-/** An option of a command: commander's option, and the type of its value. */
-export class CommandOption<Value> {
-  readonly option: Option
+/** An option of commander, with the type of its value. */
+export class CommandOption<Value> extends Option {
   /** The value if the option is not given. */
-  readonly otherwise: Value
+  otherwise: Value
 
-  constructor(option: Option, otherwise: Value) {
-    this.option = option
+  constructor(flags: string, text: string, otherwise: Value) {
+    super(flags, text)
     this.otherwise = otherwise
   }
 
   /** Sets a default that the option's text already states, so the help does not add it. */
   or(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
-    return new CommandOption(this.option, otherwise)
-  }
-
-  /** Sets a default, which the help shows after the option's text. */
-  default(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
-    return new CommandOption(this.option.default(otherwise), otherwise)
-  }
-
-  /** Makes the option mandatory, so that its value is never undefined. */
-  required(): CommandOption<NonNullable<Value>> {
-    this.option.makeOptionMandatory()
+    this.otherwise = otherwise
     return this as CommandOption<NonNullable<Value>>
   }
 
-  /** Lists the values in help and completion. An option without a parser also refuses other values. */
-  choices(choices: readonly string[]): this {
-    const { parseArg } = this.option
-    this.option.choices([...choices])
-    if (parseArg !== undefined) this.option.argParser(parseArg)
-    return this
+  /** Sets a default, which the help shows after the option's text. */
+  orShown(otherwise: NonNullable<Value>): CommandOption<NonNullable<Value>> {
+    return this.default(otherwise).or(otherwise)
   }
 
-  /** Refuses this option together with any of the named options. Takes names in camel case. */
-  conflicts(conflicts: readonly string[]): this {
-    this.option.conflicts([...conflicts])
-    return this
+  /** Makes the option mandatory, so that its value is never undefined. */
+  needed(): CommandOption<NonNullable<Value>> {
+    return this.makeOptionMandatory() as CommandOption<NonNullable<Value>>
+  }
+
+  /** Lists the values in help and completion. An option without a parser also refuses other values. */
+  override choices(choices: readonly string[]): this {
+    const { parseArg } = this
+    super.choices(choices)
+    return parseArg === undefined ? this : this.argParser(parseArg)
   }
 }
 
@@ -73,13 +65,13 @@ export function option<Value>(
   text: string,
   parse?: (text: string, previous?: Value) => Value,
 ): CommandOption<Value | undefined> {
-  const made = new Option(flags, text)
-  return new CommandOption(parse === undefined ? made : made.argParser(parse), undefined)
+  const made = new CommandOption<Value | undefined>(flags, text, undefined)
+  return parse === undefined ? made : made.argParser(parse)
 }
 
 /** Makes an option without a value: false unless it is given. An option such as `--no-color` is true unless given. */
 export function flag(flags: string, text: string): CommandOption<boolean> {
-  return new CommandOption(new Option(flags, text), flags.startsWith('--no-'))
+  return new CommandOption(flags, text, flags.startsWith('--no-'))
 }
 
 type Options = Readonly<Record<string, CommandOption<unknown>>>
@@ -103,7 +95,7 @@ export function withDefaults<Table extends Options>(
 
 /** Puts options under a heading in the help text. */
 export function inGroup<Table extends Options>(heading: string, options: Table): Table {
-  for (const { option } of Object.values(options)) option.helpGroup(heading)
+  for (const option of Object.values(options)) option.helpGroup(heading)
   return options
 }
 
@@ -136,10 +128,10 @@ export function command<Table extends Options, Args extends readonly unknown[]>(
   return (parent, context) => {
     const added = described(parent, parts)
     for (const [term, text, otherwise] of args) added.argument(term, text, otherwise)
-    for (const { option } of Object.values(options)) added.addOption(option)
+    for (const option of Object.values(options)) added.addOption(option)
     if (usage !== undefined) added.usage(usage)
     added.action(async () => {
-      const entries = Object.entries(options).map(([name, { option }]) => [
+      const entries = Object.entries(options).map(([name, option]) => [
         name,
         added.getOptionValue(option.attributeName()) as unknown,
       ])

@@ -15,12 +15,12 @@ export function readSecret(value: string | undefined, io: Io): Promise<string | 
  * Reads the value of a flag: for `@file` the contents of the file, without the final line break; for `env:NAME` the
  * variable; otherwise the value itself. Throws a SettingError that names the flag, or `cannot_read_file`.
  */
-export async function readGiven(
-  given: string | undefined,
+export async function readGiven<Given extends string | undefined>(
+  given: Given,
   io: Io,
   flag: string,
-): Promise<string | undefined> {
-  if (given === undefined) return undefined
+): Promise<string | Given> {
+  if (given === undefined) return given
   // An empty secret would silently disable signatures.
   if (given === '') {
     const hint = 'Check the variable that it comes from.'
@@ -63,7 +63,7 @@ export async function readHeaders(
 ): Promise<Readonly<Record<string, string>>> {
   const read: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers ?? {})) {
-    read[name] = value === '' ? '' : ((await readGiven(value, io, `${flag} ${name}`)) ?? '')
+    read[name] = value === '' ? '' : await readGiven(value, io, `${flag} ${name}`)
   }
   return read
 }

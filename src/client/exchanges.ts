@@ -1,3 +1,4 @@
+import { stoppable } from '../runtime/index.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 
 /** Maximum number of exchanges that one signal serves. */
@@ -17,7 +18,7 @@ interface ExchangeEnd {
  */
 export class Exchanges {
   readonly #transport: Transport
-  readonly #giveUps = new Set<() => void>()
+  readonly #inUse = new Set<ExchangeEnd>()
   readonly #spare: ExchangeEnd[] = []
 
   constructor(transport: Transport) {
@@ -25,31 +26,20 @@ export class Exchanges {
   }
 
   /** Hands a batch to the transport. Resolves with undefined on `abort()`, even if the transport does not end. */
-  send(batch: EncodedBatch): Promise<TransportOutcome | undefined> {
-    return new Promise((resolve, reject) => {
-      const end = this.#spare.pop() ?? { controller: new AbortController(), served: 0 }
-      const giveUp = (): void => {
-        resolve(undefined)
-        end.controller.abort()
-      }
-      this.#giveUps.add(giveUp)
-      // The async function rejects even if the transport throws synchronously.
-      const exchange = async () => this.#transport.send(batch, end.controller.signal)
-      exchange()
-        .finally(() => {
-          this.#giveUps.delete(giveUp)
-          this.#putBack(end)
-        })
-        .then(resolve, reject)
-    })
+  async send(batch: EncodedBatch): Promise<TransportOutcome | undefined> {
+    const end = this.#spare.pop() ?? { controller: new AbortController(), served: 0 }
+    const { signal } = end.controller
+    this.#inUse.add(end)
+    try {
+      return await stoppable(this.#transport.send(batch, signal), signal)
+    } finally {
+      this.#inUse.delete(end)
+      end.served++
+      if (end.served < exchangesPerSignalMax && !signal.aborted) this.#spare.push(end)
+    }
   }
 
   abort(): void {
-    for (const giveUp of this.#giveUps) giveUp()
-  }
-
-  #putBack(end: ExchangeEnd): void {
-    end.served++
-    if (end.served < exchangesPerSignalMax && !end.controller.signal.aborted) this.#spare.push(end)
+    for (const { controller } of this.#inUse) controller.abort()
   }
 }

@@ -24,8 +24,8 @@ const syncOptions = {
     'trait if the list has a value for each user',
   )
     .choices(['audience', 'trait'])
-    .default('audience'),
-  file: option('-f, --file <path>', 'the list, - for stdin: CSV, NDJSON, JSON, gz').required(),
+    .orShown('audience'),
+  file: option('-f, --file <path>', 'the list, - for stdin: CSV, NDJSON, JSON, gz').needed(),
   source: option('--source <id>', 'the source that the calls belong to'),
   userIds: idColumnsOption,
   value: option('--value-column <name>', 'the column with the value of a trait (default: value)'),
@@ -92,7 +92,7 @@ const addShow = command({
   description: 'Shows an audience, or a computed trait, and its first members.',
   arguments: [['<key>', keyText]],
   options: {
-    members: option('--members <n>', 'show at most this many', countFlag(0, membersMax)).default(
+    members: option('--members <n>', 'show at most this many', countFlag(0, membersMax)).orShown(
       10,
     ),
     ...accessOptions,

@@ -51,7 +51,7 @@ const addList = command({
   description: 'Lists the deliveries that match every flag, newest first.',
   options: {
     ...filterOptions(['pending', 'delivered', 'failed', 'expired']),
-    limit: option('--limit <n>', 'list at most this many', countFlag(1, limitMax)).default(50),
+    limit: option('--limit <n>', 'list at most this many', countFlag(1, limitMax)).orShown(50),
     ...accessOptions,
     reveal,
   },
@@ -195,5 +195,5 @@ export function filterOf(values: FilterValues): DeliveryFilter {
 export function firstFilterFlag(values: FilterValues): string | undefined {
   const filters = Object.entries(filterOptions([]))
   const [, given] = filters.find(([name]) => values[name as keyof FilterValues] !== undefined) ?? []
-  return given?.option.long
+  return given?.long
 }

@@ -101,7 +101,7 @@ const addList = command({
   summary: 'list regulations, newest first',
   description: 'Lists regulations, newest first.',
   options: {
-    limit: option('--limit <n>', 'list at most this many', countFlag(1, limitMax)).default(50),
+    limit: option('--limit <n>', 'list at most this many', countFlag(1, limitMax)).orShown(50),
     ...accessOptions,
   },
   after: `Examples:

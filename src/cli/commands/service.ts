@@ -7,7 +7,7 @@ const graceMsMax = 60_000
 const drainMsMax = 10 * 60_000
 
 const serveOptions = {
-  path: option('--config <file>', 'the configuration').default(defaultConfigurationPath),
+  path: option('--config <file>', 'the configuration').orShown(defaultConfigurationPath),
   graceMs: option(
     '--grace <duration>',
     'time for requests to finish on shutdown (default: 5s)',
@@ -20,10 +20,10 @@ const serveOptions = {
   ).or(0),
   role: option<ServiceRole>('--role <role>', 'what this process does, if several share a store')
     .choices(['all', 'ingest', 'deliver'])
-    .default('all'),
+    .orShown('all'),
   logLevel: option<LogLevel>('--log-level <level>', 'the lowest level to log')
     .choices(logLevels)
-    .default('info'),
+    .orShown('info'),
   json: flag('--json', 'write a ready record, or the problems, to stdout'),
   color: flag('--no-color', 'print without colours'),
 }
@@ -57,7 +57,7 @@ cannot be used, at the start or later.`,
 })
 
 const initOptions = {
-  path: option('--config <file>', 'the file to write').default(defaultConfigurationPath),
+  path: option('--config <file>', 'the file to write').orShown(defaultConfigurationPath),
   full: flag('--full', 'write every setting, with its default and a comment'),
   force: flag('--force', 'replace existing files, including the secrets'),
   json: flag('--json', 'write a record of the written files to stdout'),
@@ -84,7 +84,7 @@ Exit codes: 0 written; 2 usage; 7 a file already exists or cannot be written.`,
 })
 
 const configOptions = {
-  path: option('--config <file>', 'the configuration').default(defaultConfigurationPath),
+  path: option('--config <file>', 'the configuration').orShown(defaultConfigurationPath),
   json: flag('--json', 'write NDJSON records to stdout'),
   color: flag('--no-color', 'print without colours'),
 }

@@ -49,7 +49,7 @@ export const addVerifyCommand = command({
   description: 'Checks an X-Signature against the exact bytes of a file or of stdin.',
   arguments: [['[file]', 'the body as it was received, - for stdin', '-']],
   options: {
-    signature: option('--signature <hex>', 'the value of X-Signature').required(),
+    signature: option('--signature <hex>', 'the value of X-Signature').needed(),
     secret: secretOption,
     config: option('--config <file>', "try the secrets of a service's destinations too"),
     language: option('--language <name>', 'if invalid, print a correct handler in this language'),

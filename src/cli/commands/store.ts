@@ -65,8 +65,8 @@ export const addMigrateCommand = command({
     'Moves a store: deliveries with their history, the messageIds kept for deduplication, the ledger, audiences, ' +
     'deletion requests and suppressed users. Prints the row counts of both sides.',
   options: {
-    from: option('--from <url>', 'the store to move: sqlite:<file>').required(),
-    to: option('--to <url>', 'the database: postgres://..., env:NAME or @file').required(),
+    from: option('--from <url>', 'the store to move: sqlite:<file>').needed(),
+    to: option('--to <url>', 'the database: postgres://..., env:NAME or @file').needed(),
     isDryRun: flag('-n, --dry-run', 'only show what would move'),
     json: flag('--json', 'write NDJSON records to stdout'),
     color: flag('--no-color', 'print without colours'),
@@ -85,7 +85,7 @@ still contains users who are erased later, so remove it when you no longer need 
 Exit codes: 0 moved, now or earlier; 1 the rows would differ, so nothing moved; 2 usage; 7 the file or the
 database cannot be used; 130 interrupted.`,
   run: async ({ from, to: given, isDryRun, ...view }, { io }) => {
-    const to = (await readGiven(given, io, '--to')) ?? given
+    const to = await readGiven(given, io, '--to')
     const { migrate, planMigrate } = await import('../migrating/migrate.ts')
     const output = commandOutput(view, io)
     return (isDryRun ? planMigrate : migrate)({ stores: { from, to }, ...output })

@@ -285,12 +285,8 @@ function scenarioFlags({ scenario }: ListenOptions): string {
   return `${count} --retry-for 4h --clock virtual`
 }
 
-interface AuthorityFile extends Disposable {
-  readonly path: string
-}
-
 /** Saves a certificate for NODE_EXTRA_CA_CERTS, so that senders trust the authority. Throws `cannot_write_file`. */
-async function saveAuthority(authority: string): Promise<AuthorityFile> {
+async function saveAuthority(authority: string) {
   try {
     const folder = await mkdtemp(join(tmpdir(), 'evroute-authority-'))
     const path = join(folder, 'authority.pem')

@@ -32,7 +32,7 @@ export function writeError(
 }
 
 /** Formats an error as one line of JSON. A configuration error includes all its problems. */
-export function errorRecord(error: unknown): string {
+function errorRecord(error: unknown): string {
   const { code, message, hint } = partsOf(error)
   const record = { code, message, hint: hint ?? null }
   if (!isAboutConfiguration(error)) return `${JSON.stringify({ error: record })}\n`
@@ -47,8 +47,7 @@ function isAboutConfiguration(error: unknown): error is ConfigurationError {
   return error instanceof EvrouteError && error.name === 'ConfigurationError'
 }
 
-/** Formats an error as text: what failed, then what to do. */
-export function errorText(error: unknown, style: Style): string {
+function errorText(error: unknown, style: Style): string {
   const { message, hint } = partsOf(error)
   return `${style.bad('evroute:')} ${message}${hint === undefined ? '' : `. ${hint}`}\n`
 }

@@ -18,7 +18,7 @@ import {
 } from '../../runtime/index.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { asCalled } from '../output/command-line.ts'
-import { errorRecord, errorText } from '../output/error.ts'
+import { writeError } from '../output/error.ts'
 import { countOf, formatTimeOfDay } from '../output/numbers.ts'
 import { progressText, startProgress } from '../output/progress.ts'
 import { styleOf, type Style } from '../output/style.ts'
@@ -193,9 +193,7 @@ export class Report implements Observer {
 
   /** Reports an error that ends the transfer early. The summary still follows. */
   failure(error: unknown): void {
-    const { json } = this.#options
-    const text = json ? errorRecord(error) : errorText(error, this.#style)
-    this.#io.stderr.write(asCalled(text, this.#io))
+    writeError(this.#io, error, this.#options)
   }
 
   acknowledged(): void {

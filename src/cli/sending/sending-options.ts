@@ -176,7 +176,7 @@ async function serviceTarget(
 ): Promise<ServiceTarget> {
   const unused = ofWebhooks.find((name) => values[name] !== undefined)
   if (unused !== undefined) {
-    const flag = sendingOptions[unused].option.long ?? ''
+    const flag = sendingOptions[unused].long ?? ''
     throw new SettingError(
       flag,
       `Cannot use ${flag} together with a service, which has its own settings for sending`,
