@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Request, Response } from 'express'
 import { closeOf } from '../http/index.ts'
 import { EvrouteError } from '../model/index.ts'
@@ -23,7 +23,8 @@ export async function streamAnswer(
   response: Response,
   { work, clock, log, done }: StreamingParts,
 ): Promise<void> {
-  if (!encodings.includes(encodingOf(request))) {
+  const encoding = request.headers['content-encoding'] ?? 'identity'
+  if (!encodings.includes(encoding.toLowerCase())) {
     send(response, refuse(unreadableEncoding))
     return
   }
@@ -51,10 +52,6 @@ const unreadableEncoding: Refusal = {
   status: 415,
   code: 'unsupported_encoding',
   message: 'The Content-Encoding of the body is not supported: it must be gzip, or left out',
-}
-
-function encodingOf(request: IncomingMessage): string {
-  return (request.headers['content-encoding'] ?? 'identity').toLowerCase()
 }
 
 function refuseOrEnd(refusal: Refusal, answer: LineAnswer, response: ServerResponse): void {

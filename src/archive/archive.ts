@@ -12,7 +12,7 @@ import { stoppable } from '../runtime/index.ts'
 import { archiveFolder, cannotWrite } from './archive-files.ts'
 import { archivedRow } from './archived-row.ts'
 import {
-  eraseFromArchive,
+  Erasure,
   type ArchiveErasureRequest,
   type ErasedFromArchive,
 } from './erase-from-archive.ts'
@@ -95,7 +95,7 @@ export class Archive {
     try {
       // Wait for the write in progress, which may contain events to erase.
       await this.#betweenWrites(() => Promise.resolve(), signal)
-      const erased = await eraseFromArchive({
+      const erasure = new Erasure({
         ...request,
         directory: this.#directory,
         writer: {
@@ -104,6 +104,7 @@ export class Archive {
           betweenWrites: (task) => this.#betweenWrites(task, signal),
         },
       })
+      const erased = await erasure.run()
       return { ...erased, events: erased.events + erasing.keptBack }
     } finally {
       this.#erasing.delete(erasing)

@@ -15,6 +15,8 @@ export interface ArchiveErasureRequest {
   readonly isErased: (row: JsonObject) => boolean
   /** Ends the erasure early, with the signal's reason. Files that are already rewritten stay that way. */
   readonly signal: AbortSignal
+  /** {@link systemFileChanges} by default. */
+  readonly files?: FileChanges
 }
 
 /** What an erasure changed in an archive, and the files with problems. */
@@ -40,11 +42,9 @@ interface ArchiveWriter {
   betweenWrites(task: () => Promise<void>): Promise<void>
 }
 
-/** Which events to erase, and from which archive. */
-export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
+interface ErasureOptions extends ArchiveErasureRequest {
   readonly directory: string
-  readonly writer?: ArchiveWriter
-  readonly files?: FileChanges
+  readonly writer: ArchiveWriter
 }
 
 /** Selects events accepted up to `untilMs` with one of these users as userId or, in an alias, as previousId. */
@@ -65,34 +65,21 @@ export function isAboutUsers(
  * Erases events of a source from all of its files, and leaves files without matching events unchanged. Removes files
  * that become empty, empty folders of days, and temporary files of interrupted erasures. If a file can't be read
  * or written, continues with the others. Run one erasure of an archive at a time.
- *
- * @throws the signal's reason after an abort
  */
-export function eraseFromArchive(options: EraseFromArchiveOptions): Promise<ErasedFromArchive> {
-  return new Erasure(options).run()
-}
-
-const noWriter: ArchiveWriter = {
-  isOpen: () => false,
-  closeFile: () => Promise.resolve(),
-  betweenWrites: (task) => task(),
-}
-
-class Erasure {
-  readonly #options: EraseFromArchiveOptions
+export class Erasure {
+  readonly #options: ErasureOptions
   readonly #files: FileChanges
-  readonly #writer: ArchiveWriter
   readonly #problems: string[] = []
   #problemsCount = 0
   #erasedEvents = 0
   #changedFiles = 0
 
-  constructor(options: EraseFromArchiveOptions) {
+  constructor(options: ErasureOptions) {
     this.#options = options
     this.#files = options.files ?? systemFileChanges
-    this.#writer = options.writer ?? noWriter
   }
 
+  /** Runs the erasure once. Throws the signal's reason after an abort. */
   async run(): Promise<ErasedFromArchive> {
     const { directory, sourceId } = this.#options
     const folder = archiveFolder(directory, sourceId)
@@ -122,14 +109,14 @@ class Erasure {
   }
 
   async #eraseFile(path: string, name: string): Promise<void> {
-    const { isErased, signal } = this.#options
-    const isOpen = this.#writer.isOpen(name)
+    const { isErased, signal, writer } = this.#options
+    const isOpen = writer.isOpen(name)
     const { events, problem } = await eraseFromFile(path, {
       isErased,
       signal,
       files: this.#files,
       beforeChange: async () => {
-        if (this.#writer.isOpen(name)) await this.#writer.closeFile()
+        if (writer.isOpen(name)) await writer.closeFile()
       },
     })
     if (events > 0) this.#changedFiles++
@@ -140,7 +127,7 @@ class Erasure {
 
   /** Removes an empty folder. Waits for the write in progress, because it may create a file in the folder. */
   async #removeEmpty(folder: string, day: string): Promise<void> {
-    await this.#writer.betweenWrites(async () => {
+    await this.#options.writer.betweenWrites(async () => {
       try {
         await this.#files.rmdir(day)
       } catch (error) {

@@ -3,9 +3,8 @@ export { Archive, type Append } from './archive.ts'
 export { archiveIdIn, archiveIdOf, cannotWrite } from './archive-files.ts'
 export { callOfArchivedRow } from './archived-row.ts'
 export {
-  eraseFromArchive,
   isAboutUsers,
-  type EraseFromArchiveOptions,
+  type ArchiveErasureRequest,
   type ErasedFromArchive,
 } from './erase-from-archive.ts'
 export { readArchive, type ArchivePart } from './read-archive.ts'

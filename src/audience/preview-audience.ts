@@ -4,7 +4,7 @@ import type { AudienceReader, AudienceStore } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audience.ts'
 
-interface PreviewOptions extends Omit<SyncOptions, 'store'> {
+interface PreviewOptions extends Omit<SyncOptions, 'store' | 'destinations'> {
   /** The store with the audience, which is only read. */
   readonly store: AudienceReader
   /** An empty store. The dry run copies the members into it, and then writes there. */

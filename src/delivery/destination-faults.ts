@@ -115,13 +115,7 @@ export class DestinationFaults {
 
   /** Returns the lasting faults of an endpoint, oldest first. */
   of(destinationId: string, url: string): readonly EndpointFault[] {
-    const faults = this.#faults.get(destinationId)?.get(url)?.values() ?? []
-    return Array.from(faults, ({ reason, failures, sinceMs, lastMs }) => ({
-      reason,
-      failures,
-      sinceMs,
-      lastMs,
-    }))
+    return [...(this.#faults.get(destinationId)?.get(url)?.values() ?? [])]
   }
 
   /** Logs the count of each lasting fault, and notes no more failures. Idempotent. */

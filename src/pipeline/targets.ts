@@ -29,22 +29,13 @@ export interface SendingDestination extends Destination {
   readonly compose?: ComposeRequest | undefined
 }
 
-/** Called for each request, with whether it opens a connection or reuses one. */
-export type ConnectionListener = (use: {
-  readonly destinationId: string
-  readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
-}) => void
-
-/** A request that is about to be sent. */
-export interface TracedRequest {
-  readonly delivery: LeasedDelivery
-  readonly endpoint: Endpoint
-  readonly destination: Destination
-}
-
 /** Sends a request with a trace context: calls `post` once, with the value of the `traceparent` header. */
 export type TraceRequest = (
-  request: TracedRequest,
+  request: {
+    readonly delivery: LeasedDelivery
+    readonly endpoint: Endpoint
+    readonly destination: Destination
+  },
   post: (traceparent: string | undefined) => Promise<RequestOutcome>,
 ) => Promise<RequestOutcome>
 
@@ -55,7 +46,10 @@ export interface TargetsOptions {
   readonly retryWindowMs?: number | undefined
   /** How long an endpoint may take to answer: at most 5 s, which is the default. */
   readonly deadlineMs?: number | undefined
-  readonly connection?: ConnectionListener | undefined
+  /** Called for each request, with whether it opens a connection or reuses one. */
+  readonly connection?:
+    | ((use: { readonly destinationId: string; readonly kind: 'opened' | 'reused' }) => void)
+    | undefined
   /** Sends requests with a trace context; by default, they have none. */
   readonly trace?: TraceRequest | undefined
   /** The threads that send webhooks, which the pipeline closes; this thread by default. */
@@ -68,12 +62,6 @@ export interface TargetsOptions {
 export interface Sending {
   readonly destinations: readonly SendingDestination[]
   readonly guard?: AddressGuard | undefined
-}
-
-/** The targets for a dispatcher, and the senders that no target uses any longer. */
-export interface ConfiguredTargets {
-  readonly targets: readonly DispatchTarget[]
-  readonly retired: readonly Sender[]
 }
 
 interface Target extends DispatchTarget {
@@ -94,10 +82,13 @@ export class Targets {
   }
 
   /**
-   * Replaces the destinations. A target keeps its sender if the settings of the sender stay the same. {@link close}
-   * the retired senders once the dispatcher no longer uses them.
+   * Replaces the destinations. A target keeps its sender if the settings of the sender stay the same. Returns the
+   * targets for a dispatcher, and the senders to {@link close} once the dispatcher no longer uses them.
    */
-  configure({ destinations, guard }: Sending): ConfiguredTargets {
+  configure({ destinations, guard }: Sending): {
+    readonly targets: readonly DispatchTarget[]
+    readonly retired: readonly Sender[]
+  } {
     const before = new Map(this.#targets.map((target) => [target.destination.id, target]))
     this.#targets = destinations.map((destination) => {
       const last = before.get(destination.id)

@@ -210,16 +210,12 @@ export function abandonedArchives(
 }
 
 function tooSlow(directory: string): EvrouteError {
-  return new EvrouteError({
-    code: 'cannot_write_file',
-    message: `Cannot write the archive ${directory}: it took more than ${formatDuration(waitMs)}`,
-    hint: 'Check that the disk responds.',
-  })
+  const message = `Cannot write the archive ${directory}: it took more than ${formatDuration(waitMs)}`
+  const hint = 'Check that the disk responds.'
+  return new EvrouteError({ code: 'cannot_write_file', message, hint })
 }
 
 function notInTime(): EvrouteError {
-  return new EvrouteError({
-    code: 'cannot_write_file',
-    message: 'Cannot write to an archive: the service is closing, and its grace period is over',
-  })
+  const message = 'Cannot write to an archive: the service is closing, and its grace period is over'
+  return new EvrouteError({ code: 'cannot_write_file', message })
 }

@@ -58,7 +58,6 @@ export class AudiencePreviews implements AudienceOperations {
         audience: choice.audience,
         columns: request.columns,
         dedupeWindowMs: configuration().retention.messageIdsMs,
-        destinations: [],
         rows: readList(list),
         scratch: scratch.audiences,
       })

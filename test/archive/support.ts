@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { eraseFromArchive, isAboutUsers, readArchive } from '../../src/archive/index.ts'
-import type { EraseFromArchiveOptions, ErasedFromArchive } from '../../src/archive/index.ts'
+import { Archive, isAboutUsers, readArchive } from '../../src/archive/index.ts'
+import type { ArchiveErasureRequest, ErasedFromArchive } from '../../src/archive/index.ts'
 import { inflate } from '../../src/importer/index.ts'
 import type { JsonObject } from '../../src/model/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -67,10 +67,9 @@ export async function makeArchive() {
     /** Erases the user u_1, or the given users. */
     erase: (
       userIds: readonly string[] = ['u_1'],
-      options: Partial<EraseFromArchiveOptions> = {},
+      options: Partial<ArchiveErasureRequest> = {},
     ): Promise<ErasedFromArchive> =>
-      eraseFromArchive({
-        directory,
+      new Archive(directory, untilMs).erase({
         sourceId: 'website',
         isErased: isAboutUsers(userIds, untilMs),
         signal: new AbortController().signal,
