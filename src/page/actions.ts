@@ -3,7 +3,7 @@ import { act, read, type NewRequest, type RequestEdit } from './api.ts'
 import { copy } from './copy.tsx'
 import { tell, tried, type Notice } from './notice.tsx'
 import { session } from './session.ts'
-import { reasonText, signatureText } from './text.ts'
+import { reasonText, signatureTexts } from './text.ts'
 
 /** Sends a request again. The receiver signs an edited request, and an unchanged one only if `sign` is true. */
 export function resend(
@@ -30,7 +30,7 @@ export async function send(
   const end =
     status === null ? reasonText(error ?? 'there was no answer') : `the answer is ${status}`
   const isChecked = signature !== null && signature !== 'unchecked'
-  const verdict = isChecked ? ` Signature ${signatureText(signature)}.` : ''
+  const verdict = isChecked ? ` Signature ${signatureTexts[signature]}.` : ''
   // While a capture is shown, `select` would show the captured request with this number.
   const isHidden = seq === null || session.capture.value !== undefined
   const offer = isHidden
@@ -101,7 +101,7 @@ export async function copyCondition(keys: readonly string[], value: unknown): Pr
   if (condition === undefined) return
   const { text } = condition
   const offer = { label: 'Filter by it', act: () => void session.setFilter(text) }
-  if (await copy('condition', text)) tell(`Copied ${text}`, { offer })
+  await copy('condition', text, { text: `Copied ${text}`, offer })
 }
 
 interface Undoable extends Pick<Notice, 'text' | 'cause'> {

@@ -6,7 +6,7 @@ import type {
   Resent,
   ShownExpectation,
 } from '../receiver/index.ts'
-import { sendRequest, jsonOf, messageOf, post, queryOf } from './http.ts'
+import { sendRequest, jsonOf, messageOf, post, withQuery } from './http.ts'
 
 /** Facts about the receiver, which come with the stream. */
 export interface ReceiverFacts {
@@ -96,7 +96,7 @@ async function refusalOf(url: string): Promise<string | undefined> {
  * connection is lost, the browser connects again, and the receiver continues after the last request that it sent.
  */
 export function follow(filter: string, listener: StreamListener): () => void {
-  const url = `stream?${queryOf({ match: filter, sample: 'true' })}`
+  const url = withQuery('stream', { match: filter, sample: 'true' })
   const source = new EventSource(url)
   let end = (): void => source.close()
   const on = (name: string, hear: (data: never, seq: number) => void): void =>
@@ -152,9 +152,7 @@ export async function read<Path extends keyof Reads>(
   path: Path,
   query: Readonly<Record<string, string | number | undefined>> = {},
 ): Promise<Reads[Path]> {
-  const parameters = String(queryOf(query))
-  const url = parameters === '' ? path : `${path}?${parameters}`
-  return jsonOf(await sendRequest(url)) as Reads[Path]
+  return jsonOf(await sendRequest(withQuery(path, query))) as Reads[Path]
 }
 
 interface Actions {
@@ -172,14 +170,9 @@ export async function act<Name extends keyof Actions>(
   return jsonOf(await post(`actions/${name}`, JSON.stringify(body))) as Actions[Name]
 }
 
-/** Makes the query for the requests that match. An empty filter matches all. */
-export function matchQuery(filter: string): string {
-  return filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
-}
-
 /** Reads the matching requests of a capture. */
 export async function readCapture(file: Blob, filter: string): Promise<Capture> {
-  const path = `actions/read-capture${matchQuery(filter)}`
+  const path = withQuery('actions/read-capture', { match: filter })
   const { status, text } = await post(path, file, 'application/x-ndjson')
   const lines = text.trimEnd().split('\n')
   const { read: count, badRows } = jsonOf({ status, text: lines.pop() ?? '' }) as Capture

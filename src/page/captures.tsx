@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
-import { matchQuery } from './api.ts'
+import { withQuery } from './http.ts'
 import { session } from './session.ts'
 import { counted, countText } from './text.ts'
 
@@ -24,7 +24,7 @@ export function CaptureButtons(): JSX.Element {
       />
       <a
         class="button"
-        href={`events${matchQuery(session.filter.value)}`}
+        href={withQuery('events', { match: session.filter.value })}
         download="capture.ndjson"
       >
         Save<span class="word"> capture</span>

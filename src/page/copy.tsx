@@ -1,20 +1,22 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { Dialog } from './dialog.tsx'
-import { tell } from './notice.tsx'
+import { notice, type Notice } from './notice.tsx'
 
 /** A text that the browser did not copy. */
 const uncopied = signal<{ readonly title: string; readonly text: string } | undefined>(undefined)
 
-/** Copies a text and returns true. Shows the text instead if the browser denies access to the clipboard. */
-export async function copy(title: string, text: string): Promise<boolean> {
+/** Copies a text and says so. Shows the text instead if the browser denies access to the clipboard. */
+export async function copy(
+  title: string,
+  text: string,
+  said: Notice = { text: `The ${title} has been copied.` },
+): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
-    tell(`The ${title} has been copied.`)
-    return true
+    notice.value = said
   } catch {
     uncopied.value = { title, text }
-    return false
   }
 }
 

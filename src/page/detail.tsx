@@ -9,18 +9,16 @@ import { dialog } from './dialog.tsx'
 import { inexactText } from './exact-json.ts'
 import { Popover } from './popover.tsx'
 import { session } from './session.ts'
-import { Pair, Part } from './shown.tsx'
+import { Moment, Pair, Part } from './shown.tsx'
 import {
   answerLook,
   bytesOf,
   counted,
   countText,
-  dateText,
   hexText,
   reasonText,
-  signatureText,
+  signatureTexts,
   textOf,
-  timeText,
   visibleText,
 } from './text.ts'
 import { Payload } from './tree.tsx'
@@ -295,17 +293,14 @@ function Facts({ record }: RequestParts): JSX.Element {
   return (
     <dl class="tiles">
       <Pair name="Arrived">
-        <time dateTime={at}>
-          {dateText(at)}
-          {timeText(Date.parse(at))}
-        </time>
+        <Moment at={at} />
       </Pair>
       <Pair name="Request">
         {visibleText(method)} {visibleText(path)}
       </Pair>
       {userId === null ? null : <Pair name="User">{visibleText(userId.slice(0, 100))}</Pair>}
       <Pair name="Signature">
-        <span class={`badge signature ${signature}`}>{signatureText(signature)}</span>
+        <span class={`badge signature ${signature}`}>{signatureTexts[signature]}</span>
       </Pair>
       <Pair name="Answer">
         <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span>{' '}
@@ -314,8 +309,7 @@ function Facts({ record }: RequestParts): JSX.Element {
       </Pair>
       {withheld === null || !passesOn ? null : (
         <Pair name="Passed on">
-          No: {withheldTexts[withheld]}, so it is neither forwarded nor given to{' '}
-          <span class="nowrap">--on-event</span>.
+          No: {withheldTexts[withheld]}, so it is neither forwarded nor given to --on-event.
         </Pair>
       )}
     </dl>
@@ -325,14 +319,7 @@ function Facts({ record }: RequestParts): JSX.Element {
 function rawText(bytes: Uint8Array): string {
   const shown = bytes.subarray(0, rawBytesShown)
   const omitted = bytes.length - shown.length
-  const text = textOf(shown.length === bytes.length ? bytes : withoutCutCharacter(shown))
+  const text = textOf(shown, omitted > 0)
   const more = omitted > 0 ? `\n… and ${counted(omitted, 'more byte')}` : ''
   return (text === undefined ? hexText(shown.subarray(0, 4_096)) : visibleText(text)) + more
-}
-
-/** Drops the last character of UTF-8 bytes, because it may be incomplete. */
-function withoutCutCharacter(bytes: Uint8Array): Uint8Array {
-  let end = bytes.length
-  while (end > 0 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--
-  return bytes.subarray(0, Math.max(0, end - 1))
 }

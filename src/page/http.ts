@@ -30,6 +30,12 @@ export function queryOf(
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
 }
 
+/** Adds a query to a path, if any parameter is given. */
+export function withQuery(path: string, parameters: Parameters<typeof queryOf>[0]): string {
+  const query = String(queryOf(parameters))
+  return query === '' ? path : `${path}?${query}`
+}
+
 /** Posts a body, JSON by default. The server refuses media types that forms on other sites can send. */
 export function post(
   path: string,

@@ -7,7 +7,7 @@ import type { ListRow } from './api.ts'
 import { copy } from './copy.tsx'
 import { dialog } from './dialog.tsx'
 import { session } from './session.ts'
-import { answerLook, counted, countText, dateText, signatureText, timeText } from './text.ts'
+import { answerLook, counted, countText, dateText, signatureTexts, timeText } from './text.ts'
 
 const rowPixels = 56
 /** The number of extra rows above and below the screen, so that scrolling shows no gaps. */
@@ -231,7 +231,7 @@ function Signature({ signature }: Pick<EventSummary, 'signature'>): JSX.Element 
   return (
     <span class={`signature ${signature} ${isBad(signature) ? 'badge' : ''}`}>
       <span class="word">signature </span>
-      {signatureText(signature)}
+      {signatureTexts[signature]}
     </span>
   )
 }

@@ -37,9 +37,11 @@ export function Popover({
       >
         {label}
       </button>
-      <div id={id} class="panel" hidden={!isOpen}>
-        {isOpen ? children(close) : null}
-      </div>
+      {isOpen ? (
+        <div id={id} class="panel">
+          {children(close)}
+        </div>
+      ) : null}
     </div>
   )
 }

@@ -1,15 +1,18 @@
 import { failureText } from '../model/failure-text.ts'
 import type { EventRecord, EventSummary } from '../receiver/index.ts'
 
+const times = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
 const dates = new Intl.DateTimeFormat('sv')
 const counts = new Intl.NumberFormat('en')
 
 /** Formats a time in the time zone of the browser: `12:03:04.567`. */
 export function timeText(atMs: number): string {
-  const date = new Date(atMs)
-  const two = (part: number): string => String(part).padStart(2, '0')
-  const ms = String(date.getMilliseconds()).padStart(3, '0')
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`
+  return times.format(atMs)
 }
 
 /** Formats a date in the time zone of the browser, with a space after it: `2026-11-26 `. Empty for today. */
@@ -28,16 +31,12 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${countText(count)} ${count === 1 ? noun : plural}`
 }
 
-const signatureWords: Readonly<Record<EventSummary['signature'], string>> = {
+/** The verdict on a signature as a sign and a word. */
+export const signatureTexts: Readonly<Record<EventSummary['signature'], string>> = {
   valid: '✓ valid',
   invalid: '✗ wrong',
   missing: '– missing',
   unchecked: 'unchecked',
-}
-
-/** Returns the verdict on a signature as a sign and a word. */
-export function signatureText(signature: EventSummary['signature']): string {
-  return signatureWords[signature]
 }
 
 export function answerLook(answer: number | string | null): 'good' | 'warning' | 'bad' {
@@ -63,10 +62,10 @@ export function bytesOf({ rawBase64 }: Pick<EventRecord, 'rawBase64'>): Uint8Arr
   return Uint8Array.from(atob(rawBase64), (sign) => sign.charCodeAt(0))
 }
 
-/** Decodes UTF-8. Returns undefined for other bytes. */
-export function textOf(bytes: Uint8Array): string | undefined {
+/** Decodes UTF-8. Returns undefined for other bytes. If it is cut, leaves out an incomplete character at its end. */
+export function textOf(bytes: Uint8Array, isCut = false): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut })
   } catch {
     return undefined
   }

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import type { AnswerRecord, AudienceFields } from '../../admin-api/index.ts'
 import type { SyncCounts } from '../../audience/index.ts'
-import type { DeliveryLedger, RegulationType } from '../../model/index.ts'
-import { sendRequest, jsonOf, post, queryOf, type Answer } from '../http.ts'
+import type { DeliveryLedger } from '../../model/index.ts'
+import { sendRequest, jsonOf, post, queryOf, withQuery, type Answer } from '../http.ts'
 
 /** Conditions on deliveries, by their names in the admin API. Empty ones are ignored. */
 export type Conditions = Readonly<
@@ -13,7 +13,8 @@ export type Conditions = Readonly<
 
 export type DeliveryAction = 'retry' | 'discard'
 
-const pageRows = 50
+/** The number of rows on a page of a list. */
+export const pageRows = 50
 /** The number of deliveries that {@link countDeliveries} reads with one request. */
 const countedRows = 500
 /** Maximum deliveries to count. For more, the page says "at least". */
@@ -28,57 +29,29 @@ const statesOf: Readonly<Record<DeliveryAction, readonly string[]>> = {
 /** False if the service has rejected a request as unauthorized. */
 export const isSignedIn = signal(true)
 
-/** The answers to reads, by path. */
+/** The answers to reads, by path. Lists are answered page by page. */
 interface Reads {
   readonly 'v1/overview': AnswerRecord<'overview'>
   readonly 'v1/destinations': AnswerRecord<'destinations'>
   readonly 'v1/sources': AnswerRecord<'sources'>
   readonly 'v1/audiences': AnswerRecord<'audiences'>
+  readonly [members: `v1/audiences/${string}`]: AnswerRecord<'members'>
+  /** Newest first. */
+  readonly 'v1/deliveries': AnswerRecord<'deliveries'>
+  readonly [story: `v1/deliveries/${string}`]: AnswerRecord<'story'>
+  /** Newest first. */
+  readonly 'v1/regulations': AnswerRecord<'regulations'>
   readonly 'v1/ledger': DeliveryLedger
   /** Whether the ledger matches the store. The service counts all stored deliveries to find out. */
   readonly 'v1/audit': AnswerRecord<'audit'>
 }
 
-/** Reads from the service. The browser adds the cookie of the session. */
-export function read<Path extends keyof Reads>(path: Path): Promise<Reads[Path]> {
-  return valueOf(sendRequest(path))
-}
-
-/** Reads a page of a list. Parameters that are undefined or empty are left out. */
-function readPage<List>(
-  path: string,
-  parameters: Readonly<Record<string, string | number | undefined>>,
-): Promise<List> {
-  return valueOf<List>(sendRequest(`${path}?${queryOf({ limit: pageRows, ...parameters })}`))
-}
-
-export function readMembers(key: string, after?: string): Promise<AnswerRecord<'members'>> {
-  return readPage(`v1/audiences/${encodeURIComponent(key)}`, { after })
-}
-
-/** Reads a page of deletion requests, newest first. */
-export function readRegulations(before?: string): Promise<AnswerRecord<'regulations'>> {
-  return readPage('v1/regulations', { before })
-}
-
-/** Reads a page of deliveries, newest first. */
-export function readDeliveries(
-  conditions: Conditions,
-  before?: number,
-): Promise<AnswerRecord<'deliveries'>> {
-  return readPage('v1/deliveries', { ...conditions, before })
-}
-
-export function readStory(id: string): Promise<AnswerRecord<'story'>> {
-  return valueOf(sendRequest(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`))
-}
-
-export function setEnabled(id: string, enabled: boolean): Promise<unknown> {
-  return act(`v1/destinations/${encodeURIComponent(id)}/${enabled ? 'enable' : 'disable'}`)
-}
-
-export function sendTest(id: string): Promise<{ readonly messageId: string }> {
-  return act(`v1/destinations/${encodeURIComponent(id)}/test`)
+/** Reads from the service. Leaves out parameters that are undefined or empty. The browser adds the cookie of the session. */
+export function read<Path extends keyof Reads>(
+  path: Path,
+  parameters: Readonly<Record<string, string | number | undefined>> = {},
+): Promise<Reads[Path]> {
+  return valueOf(sendRequest(withQuery(path, parameters)))
 }
 
 /** Removes an audience: all its members leave. A dry run only counts them. */
@@ -86,8 +59,8 @@ export function removeAudience(
   key: string,
   mode?: 'dry run',
 ): Promise<{ readonly audience: AudienceFields; readonly left: number }> {
-  const query = queryOf({ dryRun: mode && 'true' })
-  return outcomeOf(post(`v1/audiences/${encodeURIComponent(key)}/remove?${query}`, '{}'))
+  const path = `v1/audiences/${encodeURIComponent(key)}/remove`
+  return outcomeOf(post(withQuery(path, { dryRun: mode && 'true' }), '{}'))
 }
 
 /** Makes the users in a list the members of an audience. A dry run only counts the changes. */
@@ -96,22 +69,7 @@ export function syncAudience(
   list: File,
   mode?: 'dry run',
 ): Promise<SyncCounts> {
-  const query = queryOf({ ...named, dryRun: mode && 'true' })
-  return outcomeOf(post(`v1/audiences/sync?${query}`, list))
-}
-
-export function createRegulation(
-  regulationType: RegulationType,
-  subjectIds: readonly string[],
-): Promise<{ readonly id: string }> {
-  return act('v1/regulations', { regulationType, subjectIds })
-}
-
-/** Sends archived events again. Without a condition, sends all of them. */
-export function replay(
-  conditions: Readonly<Record<string, string>>,
-): Promise<{ readonly events: number; readonly deliveries: number }> {
-  return act('v1/replay', Object.keys(conditions).length === 0 ? { all: true } : conditions)
+  return outcomeOf(post(withQuery('v1/audiences/sync', { ...named, dryRun: mode && 'true' }), list))
 }
 
 /** Counts the deliveries that an action would change, up to `countedMax`. */
@@ -152,7 +110,8 @@ export async function signOut(): Promise<void> {
   isSignedIn.value = false
 }
 
-function act<Value>(path: string, body: object = {}): Promise<Value> {
+/** Posts an action. */
+export function act<Value>(path: string, body: object = {}): Promise<Value> {
   return valueOf<Value>(post(path, JSON.stringify(body)))
 }
 

@@ -5,7 +5,7 @@ import { Field, filledFields } from '../field.tsx'
 import { Moment, Part, Shown } from '../shown.tsx'
 import { counted, countText, visibleText } from '../text.ts'
 import { usePolled, useRead } from '../use-read.ts'
-import { read, readMembers } from './api.ts'
+import { pageRows, read } from './api.ts'
 import { audiencePath } from './route.ts'
 import { session } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
@@ -70,7 +70,10 @@ function SyncForm(): JSX.Element {
 
 export function AudienceMembers({ id }: { readonly id: string }): JSX.Element {
   const [after, turn] = useState<string | undefined>(undefined)
-  const reading = useRead(() => readMembers(id, after), [after, session.version.value])
+  const reading = useRead(
+    () => read(`v1/audiences/${encodeURIComponent(id)}`, { after, limit: pageRows }),
+    [after, session.version.value],
+  )
   return (
     <Shown reading={reading}>
       {({ name, members, memberList, next }) => (

@@ -5,7 +5,7 @@ import { filledFields } from '../field.tsx'
 import { Moment, Part, Shown } from '../shown.tsx'
 import { countText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
-import { readRegulations } from './api.ts'
+import { pageRows, read } from './api.ts'
 import { session } from './service-session.ts'
 import { Pager, Table } from './table.tsx'
 
@@ -21,7 +21,10 @@ const meanings: Readonly<Record<RegulationType, string>> = {
 
 export function Deletions(): JSX.Element {
   const [before, turn] = useState<string | undefined>(undefined)
-  const reading = usePolled(() => readRegulations(before), [before, session.version.value])
+  const reading = usePolled(
+    () => read('v1/regulations', { before, limit: pageRows }),
+    [before, session.version.value],
+  )
   return (
     <>
       <h2>Deletions</h2>

@@ -6,7 +6,7 @@ import { Choice, Field, filledFields } from '../field.tsx'
 import { Moment, Shown } from '../shown.tsx'
 import { reasonText, visibleText } from '../text.ts'
 import { useRead } from '../use-read.ts'
-import { read, readDeliveries, type Conditions } from './api.ts'
+import { pageRows, read, type Conditions } from './api.ts'
 import { deliveriesPath, storyPath } from './route.ts'
 import { session } from './service-session.ts'
 import { StateBadge, states } from './state-badge.tsx'
@@ -103,7 +103,10 @@ function Actions({ conditions, isEmpty }: Parts & { readonly isEmpty: boolean })
 
 function Pages({ conditions }: Parts): JSX.Element {
   const [before, turn] = useState<number | undefined>(undefined)
-  const reading = useRead(() => readDeliveries(conditions, before), [before, session.version.value])
+  const reading = useRead(
+    () => read('v1/deliveries', { ...conditions, before, limit: pageRows }),
+    [before, session.version.value],
+  )
   const isEmpty =
     before === undefined && reading.kind === 'read' && reading.value.deliveries.length === 0
   return (

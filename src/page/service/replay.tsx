@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
+import type { AnswerRecord } from '../../admin-api/index.ts'
 import { Choice, Field, filledFields } from '../field.tsx'
+import { Shown } from '../shown.tsx'
 import { useRead } from '../use-read.ts'
 import { read } from './api.ts'
 import { session } from './service-session.ts'
@@ -12,35 +14,33 @@ const texts = [
 
 export function Replay(): JSX.Element {
   const reading = useRead(() => read('v1/sources'), [])
-  const sources = reading.kind === 'read' ? reading.value.sources : []
-  const isArchived = sources.some(({ archived }) => archived)
-  const destinations = [...new Set(sources.flatMap((source) => source.destinations))]
   return (
     <>
       <h2>Replay</h2>
-      {reading.kind === 'failed' ? <p class="empty problem">{reading.message}</p> : null}
-      {reading.kind === 'read' && !isArchived ? (
-        <p class="empty">
-          No source has an archive. To give a source one, set its "archive" in the configuration.
-        </p>
-      ) : null}
-      {isArchived ? (
-        <form class="conditions" onSubmit={(event) => session.proposeReplay(filledFields(event))}>
-          <Choice
-            name="source"
-            label="Source"
-            options={sources.flatMap(({ id, archived }) => (archived ? [id] : []))}
-            isOptional
-          />
-          <Choice name="destination" label="Destination" options={destinations} isOptional />
-          {texts.map(([name, label, placeholder]) => (
-            <Field key={name} {...{ label, name, placeholder }} />
-          ))}
-          <button type="submit" class="primary">
-            Replay
-          </button>
-        </form>
-      ) : null}
+      <Shown reading={reading}>{({ sources }) => <ReplayForm sources={sources} />}</Shown>
     </>
+  )
+}
+
+function ReplayForm({ sources }: Pick<AnswerRecord<'sources'>, 'sources'>): JSX.Element {
+  const archived = sources.flatMap(({ id, archived: isArchived }) => (isArchived ? [id] : []))
+  const destinations = [...new Set(sources.flatMap((source) => source.destinations))]
+  if (archived.length === 0)
+    return (
+      <p class="empty">
+        No source has an archive. To give a source one, set its "archive" in the configuration.
+      </p>
+    )
+  return (
+    <form class="conditions" onSubmit={(event) => session.proposeReplay(filledFields(event))}>
+      <Choice name="source" label="Source" options={archived} isOptional />
+      <Choice name="destination" label="Destination" options={destinations} isOptional />
+      {texts.map(([name, label, placeholder]) => (
+        <Field key={name} {...{ label, name, placeholder }} />
+      ))}
+      <button type="submit" class="primary">
+        Replay
+      </button>
+    </form>
   )
 }

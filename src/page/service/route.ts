@@ -1,4 +1,4 @@
-import { queryOf } from '../http.ts'
+import { withQuery } from '../http.ts'
 import type { Conditions } from './api.ts'
 
 /** The current view and its parameters. */
@@ -28,7 +28,11 @@ export function readRoute(hash: string): Route {
 }
 
 export function deliveriesPath(conditions: Conditions): string {
-  return `#/deliveries?${queryOf(conditions)}`
+  return withQuery('#/deliveries', conditions)
+}
+
+export function destinationsPath(search: string): string {
+  return withQuery('#/destinations', { search })
 }
 
 export function audiencePath(key: string): string {

@@ -1,12 +1,11 @@
 import { signal } from '@preact/signals'
 import type { DestinationFields } from '../../admin-api/index.ts'
 import type { RegulationType } from '../../model/index.ts'
-import { queryOf } from '../http.ts'
 import { notice, tell, tried } from '../notice.tsx'
 import { counted, visibleText } from '../text.ts'
 import * as api from './api.ts'
 import type { Conditions, DeliveryAction } from './api.ts'
-import { deliveriesPath, readRoute, type Route } from './route.ts'
+import { deliveriesPath, destinationsPath, readRoute, type Route } from './route.ts'
 
 /** An action that a person has to confirm. */
 export interface Proposal {
@@ -60,7 +59,7 @@ class ServiceSession {
 
   /** Searches the destinations. Puts the text into the URL, without an entry in the history for each character. */
   searchDestinations(search: string): void {
-    history.replaceState(null, '', `#/destinations?${queryOf({ search })}`)
+    history.replaceState(null, '', destinationsPath(search))
     this.route.value = { view: 'destinations', search }
   }
 
@@ -92,7 +91,7 @@ class ServiceSession {
         consequence: `${follows} ${lasts}`,
         verb,
         act: async () => {
-          await api.setEnabled(id, !enabled)
+          await api.act(`v1/destinations/${encodeURIComponent(id)}/${verb.toLowerCase()}`)
           return `${done} ${id}.`
         },
       }
@@ -106,7 +105,9 @@ class ServiceSession {
       consequence: `The destination gets a track call "Order Completed" for the user u_sample, signed and counted like other events. ${waitingText(pending)}`,
       verb: 'Send',
       act: async () => {
-        const { messageId } = await api.sendTest(id)
+        const { messageId } = await api.act<{ readonly messageId: string }>(
+          `v1/destinations/${encodeURIComponent(id)}/test`,
+        )
         await followLink(deliveriesPath({ message: messageId }))
         return `Sent a test event to ${id}.`
       },
@@ -161,7 +162,8 @@ class ServiceSession {
         'Deleted data cannot be restored. The list of deletion requests shows the progress.',
       verb: 'Request',
       act: async () => {
-        const { id } = await api.createRegulation(type, subjectIds)
+        const body = { regulationType: type, subjectIds }
+        const { id } = await api.act<{ readonly id: string }>('v1/regulations', body)
         return `Created the request ${id}.`
       },
     }
@@ -175,7 +177,10 @@ class ServiceSession {
       consequence: `These events are sent to their destinations again: ${visibleText(chosen)}.`,
       verb: 'Replay',
       act: async () => {
-        const { events, deliveries } = await api.replay(conditions)
+        const { events, deliveries } = await api.act<{
+          readonly events: number
+          readonly deliveries: number
+        }>('v1/replay', described.length === 0 ? { all: true } : conditions)
         return `Replayed ${counted(events, 'event')}: ${counted(deliveries, 'delivery', 'deliveries')}.`
       },
     }

@@ -7,12 +7,10 @@ import { Moment, Pair, Shown } from '../shown.tsx'
 import { countText, visibleText } from '../text.ts'
 import { usePolled } from '../use-read.ts'
 import { read } from './api.ts'
+import { destinationsPath } from './route.ts'
 import { session } from './service-session.ts'
 import { setupSnippets } from './setup-snippets.ts'
 import { Table } from './table.tsx'
-
-/** The longest list of destinations that is not folded. */
-const unfoldedMax = 20
 
 export function Sources(): JSX.Element {
   const reading = usePolled(() => read('v1/sources'), [session.version.value])
@@ -62,7 +60,7 @@ function Source({ source, url }: Parts): JSX.Element {
             : codes.map(([code, count]) => `${countText(count)} ${code}`).join(', ')}
         </Pair>
         <Pair name="Destinations">
-          <Names names={destinations} />
+          <a href={destinationsPath(id)}>{countText(destinations.length)}</a>
         </Pair>
         <Pair name="Archive">{archived ? 'on' : 'off'}</Pair>
       </dl>
@@ -84,18 +82,6 @@ function Source({ source, url }: Parts): JSX.Element {
       )}
       <Setup source={source} url={url} />
     </section>
-  )
-}
-
-/** A list of names, folded if it is long. */
-function Names({ names }: { readonly names: readonly string[] }): JSX.Element {
-  const text = names.join(', ')
-  if (names.length <= unfoldedMax) return <>{text || 'none'}</>
-  return (
-    <details>
-      <summary>{countText(names.length)}</summary>
-      {text}
-    </details>
   )
 }
 

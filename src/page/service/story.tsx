@@ -4,7 +4,7 @@ import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, counted, countText, reasonText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
 import { usePolled } from '../use-read.ts'
-import { readStory } from './api.ts'
+import { read } from './api.ts'
 import { session } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
 
@@ -13,7 +13,11 @@ const readMs = 2_000
 const requestsMax = 200
 
 export function Story({ id }: { readonly id: string }): JSX.Element {
-  const reading = usePolled(() => readStory(id), [session.version.value], readMs)
+  const reading = usePolled(
+    () => read(`v1/deliveries/${id.split('/').map(encodeURIComponent).join('/')}`),
+    [session.version.value],
+    readMs,
+  )
   return (
     <Shown reading={reading}>
       {({ delivery, requests, body }) => (
