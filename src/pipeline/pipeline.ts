@@ -12,6 +12,7 @@ import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
+import type { Store } from '../store/index.ts'
 import type { AddingBytes } from './adding-bytes.ts'
 import { ProcessShares, type SendingHindrance } from './process-shares.ts'
 import { Targets, type Sending, type SendingDestination, type TargetsOptions } from './targets.ts'
@@ -20,18 +21,16 @@ import { Targets, type Sending, type SendingDestination, type TargetsOptions } f
 export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
   readonly destinations: readonly SendingDestination[]
   readonly runtime: Runtime
-  /** The pipeline closes it. */
-  readonly store: DeliveryStore
+  /**
+   * The pipeline closes it. If it has `processes`, they share each endpoint's concurrency, and nothing is sent until the
+   * store has answered the first heartbeat.
+   */
+  readonly store: DeliveryStore & Pick<Store, 'processes'>
   /**
    * True if the store belongs to this pipeline alone and ends with it; false by default. A delivery in such a store
    * expires if its endpoints stay down, so that {@link Pipeline.idle} can resolve.
    */
   readonly isStoreOwn?: boolean
-  /**
-   * The processes that deliver from the store, and share each endpoint's concurrency. Undefined if no other process can
-   * deliver from the store. Nothing is sent until the store has answered the first heartbeat.
-   */
-  readonly processes?: DeliveringProcesses | undefined
   /** Whether to send deliveries, or leave them to other processes; true by default. */
   readonly delivers?: boolean
   /** Decides which addresses may be connected to; by default, all may. */
@@ -74,7 +73,8 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options
-    const { store, runtime, processes, retention: policy } = options
+    const { store, runtime, retention: policy } = options
+    const { processes } = store
     const rowsAtOnce = processes && sharedRowsAtOnce
     this.#retention = new Retention({ store, policy, runtime, rowsAtOnce })
     const shares = this.#newShares(processes)

@@ -21,8 +21,8 @@ import type { EndpointShare } from './process-shares.ts'
 
 /** A destination with the settings that only its sender needs. */
 export interface SendingDestination extends Destination {
-  /** How long to retry a delivery after its first attempt; the pipeline's `retryWindowMs` by default. */
-  readonly retryForMs?: number
+  /** How long to retry a delivery after its first attempt; 4 h by default. */
+  readonly retryForMs?: number | undefined
   /** Also signs requests as Standard Webhooks defines; not by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
   /** Composes the requests; by default, from the delivery's text and the destination's headers. */
@@ -42,8 +42,6 @@ export type TraceRequest = (
 /** The settings of the senders. */
 export interface TargetsOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>
-  /** How long to retry a delivery after its first attempt; 4 h by default. */
-  readonly retryWindowMs?: number | undefined
   /** How long an endpoint may take to answer: at most 5 s, which is the default. */
   readonly deadlineMs?: number | undefined
   /** Called for each request, with whether it opens a connection or reuses one. */
@@ -150,9 +148,9 @@ export class Targets {
   }
 
   #target(parts: Pick<Target, 'destination' | 'guard' | 'webhookSender'>): Target {
-    const { retryWindowMs, trace } = this.#options
+    const { trace } = this.#options
     const { destination, webhookSender } = parts
-    const windowMs = destination.retryForMs ?? retryWindowMs ?? defaultRetryPolicy.windowMs
+    const windowMs = destination.retryForMs ?? defaultRetryPolicy.windowMs
     return {
       ...parts,
       sender: trace === undefined ? webhookSender : traced({ webhookSender, destination, trace }),

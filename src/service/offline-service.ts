@@ -31,7 +31,6 @@ export class OfflineService {
     this.#pipeline = new Pipeline({
       destinations,
       store,
-      processes: store.processes,
       runtime,
       retention,
       // Leave a shared store to the services that purge it: their retention may differ from this command's.

@@ -94,7 +94,6 @@ export class Service implements AsyncDisposable {
     this.#pipeline = new Pipeline({
       destinations: configuration.destinations,
       store,
-      processes: store.processes,
       delivers: role !== 'ingest',
       runtime: this.#runtime,
       retention: configuration.retention,

@@ -40,8 +40,7 @@ function startPipeline(
   const pipeline = new Pipeline({
     destinations: [destination],
     runtime: { ...recording.runtime, newId: () => id },
-    store,
-    processes,
+    store: Object.assign(store, { processes }),
     connection: ({ kind }) => connections.push(kind),
   })
   pipeline.start()

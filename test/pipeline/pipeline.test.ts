@@ -156,9 +156,8 @@ describe('a call', () => {
 
   test('expires after a shorter window if one is set', async () => {
     const endpoint = await TestEndpoint.start(503)
-    const { pipeline, track, settled } = start([destinationOf([endpoint])], {
-      retryWindowMs: 60_000,
-    })
+    const destination = { ...destinationOf([endpoint]), retryForMs: 60_000 }
+    const { pipeline, track, settled } = start([destination])
     await track()
     await pipeline.idle()
     expect(settled).toMatchObject([{ state: 'expired', attempts: 3 }])
@@ -226,11 +225,9 @@ test('a backlog is claimed in large parts even at a small concurrency', async ()
 describe('stop', () => {
   test('aborts hanging requests, and leaves every unfinished delivery pending', async () => {
     const endpoint = await TestEndpoint.start('hang')
-    const destination = destinationOf([endpoint], { concurrency: 1 })
     // Even without time for retries, an aborted request must not count as an attempt.
-    const { pipeline, track, ledger, requests, settled } = start([destination], {
-      retryWindowMs: 0,
-    })
+    const destination = { ...destinationOf([endpoint], { concurrency: 1 }), retryForMs: 0 }
+    const { pipeline, track, ledger, requests, settled } = start([destination])
     await track(3)
     await endpoint.received(1)
     await pipeline.stop(0)

@@ -26,6 +26,7 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
     destinations: [
       {
         ...destination,
+        retryForMs: options.retryForMs,
         // Send one request at a time, to keep the order.
         concurrency: 1,
         compose: (webhook, endpoint) =>
@@ -35,7 +36,6 @@ export async function captureOutlet(parts: CaptureOutletParts): Promise<Outlet> 
     store: await openStore('memory:', { bounds: { endedMax: 0 } }),
     isStoreOwn: true,
     runtime,
-    retryWindowMs: options.retryForMs,
     deadlineMs: options.timeoutMs,
   })
   let taken = 0

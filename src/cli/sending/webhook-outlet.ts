@@ -68,16 +68,15 @@ async function outletOver(store: Store, parts: WebhookOutletParts): Promise<Outl
 }
 
 function pipelineOver(store: Store, { options, runtime, target }: WebhookOutletParts): Pipeline {
+  const own = { retryForMs: options.retryForMs, compose: composeInStyle(target) }
   return new Pipeline({
-    destinations: [{ ...target.destination, compose: composeInStyle(target) }],
+    destinations: [{ ...target.destination, ...own }],
     store,
     isStoreOwn: options.store === undefined,
-    processes: store.processes,
     runtime,
     retention: commandRetention,
     // A shared store belongs to a service, which decides how long to keep data.
     purges: store.processes === undefined,
-    retryWindowMs: options.retryForMs,
     deadlineMs: options.timeoutMs,
   })
 }

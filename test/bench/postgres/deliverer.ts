@@ -66,8 +66,7 @@ async function startDelivering(heartbeat: SendHeartbeat): Promise<() => Promise<
   const pipeline = new Pipeline({
     destinations,
     runtime,
-    store,
-    processes: joined(heartbeat),
+    store: { ...store, processes: joined(heartbeat) },
     failed,
   })
   pipeline.start()
