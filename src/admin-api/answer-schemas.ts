@@ -184,7 +184,11 @@ export const answerSchemas = {
   audiences: answer('audiences', {
     audiences: z.array(audience.extend({ kind: z.literal('audience') })),
   }),
-  members: answer('audience', { ...audience.shape, memberList: z.array(member), next: textOrNull }),
+  members: answer('audience', {
+    ...audience.shape,
+    memberList: z.array(member),
+    next: textOrNull,
+  }),
   /** A line of NDJSON. The last line is the outcome. */
   line: z.looseObject({ v: z.literal(1), kind: text }),
   regulations: answer('regulations', {
@@ -194,7 +198,7 @@ export const answerSchemas = {
   regulation: answer('regulation', { ...regulation.shape, subjectIds: z.array(text) }),
 } satisfies Readonly<Record<string, z.ZodType>>
 
-/** The body of answers with other statuses than 200: a stable code, and a message for people. */
+/** The body of an answer with a status other than 200: a stable code, and a message for people. */
 export const refusalSchema: z.ZodType = z.object({ error: z.object({ code: text, message: text }) })
 
 /** Which of the {@link answerSchemas} describes the answer of an operation. */
@@ -218,13 +222,13 @@ export type MemberFields = AnswerRecord<'members'>['memberList'][number]
 /** A delivery without its body and requests. */
 export type DeliveryFields = AnswerRecord<'story'>['delivery']
 
-/** A delivery in a list. */
+/** A delivery in an answer with several, without its requests. */
 export type DeliveryListRecord = AnswerRecord<'deliveries'>['deliveries'][number]
 
 /** A request to an endpoint. */
 export type RequestFields = AnswerRecord<'story'>['requests'][number]
 
-/** A regulation in a list. */
+/** A regulation in an answer with several, with the number of its users instead of their ids. */
 export type ListedRegulationFields = AnswerRecord<'regulations'>['regulations'][number]
 
 /** A destination with its sources, endpoints and counts. */

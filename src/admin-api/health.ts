@@ -22,7 +22,7 @@ export function healthHandler(
 async function readiness(ready: Readiness, log: Log): Promise<Answer> {
   const reasons = await ready().catch((error: unknown) => {
     log.warn('readiness could not be checked', { error: messageOf(error) })
-    return ['The readiness could not be checked']
+    return ['Readiness could not be checked']
   })
   return reasons.length === 0
     ? json(200, { status: 'ready' })

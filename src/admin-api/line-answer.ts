@@ -7,7 +7,7 @@ import type { ApiRecord } from './operation.ts'
 /** How long a client may read nothing from an answer before it is disconnected. */
 export const readIdleMs: number = 5 * 60_000
 
-/** An NDJSON answer with the status 200 that sends each record at once. */
+/** An NDJSON answer with the status 200 that sends each record as soon as it is written. */
 export class LineAnswer {
   readonly #response: ServerResponse
   readonly #clock: Clock

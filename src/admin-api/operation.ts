@@ -5,6 +5,7 @@ import type { RequestReader } from './read-fields.ts'
 /** Input of an operation, besides its `value`. */
 export interface OperationInput {
   readonly params: Readonly<Record<string, string | string[]>>
+  /** Aborts when the client has left. */
   readonly signal: AbortSignal
 }
 

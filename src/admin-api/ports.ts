@@ -67,7 +67,8 @@ export type SourceState = Pick<
 export interface DestinationActions {
   /** Enables or disables the destination, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
-  /** Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled. */
+  /** Delivers a sample to this destination only. Resolves to its messageId; null if the destination
+   * is disabled, undefined if there is none with this id. */
   sendTest(id: string): Promise<string | null | undefined>
 }
 

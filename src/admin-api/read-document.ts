@@ -13,6 +13,7 @@ interface Document {
 
 interface DocumentLimits {
   readonly clock: Clock
+  /** 64 KB by default. */
   readonly bytesMax?: number | undefined
 }
 

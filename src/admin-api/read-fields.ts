@@ -35,7 +35,7 @@ export function fields<Shape extends z.core.$ZodLooseShape>(
 /** One string; a parameter that occurs twice is refused. */
 export const text: z.ZodString = z.string(accepts('a single string'))
 
-/** A flag in a JSON body. A query can contain only strings. */
+/** The schema of a flag in a JSON body. In a query, a flag is a string, so it needs a different schema. */
 export const yes: z.ZodLiteral<true> = z.literal(true, accepts('true, or left out'))
 
 /** Makes the schema of a name that must be in a list. */

@@ -33,7 +33,7 @@ const reveal = oneOf(['true', 'false'])
 
 const deliveryId = parsed('a destination and a number, such as crm/17', parseDeliveryId)
 
-/** Returns a time in milliseconds since 1970. A text such as `2h` stands for two hours before `nowMs`. */
+/** Returns a time in milliseconds since 1970. A string such as `2h` means two hours before `nowMs`. */
 type Moment = (nowMs: number) => number
 
 const moment = parsed(

@@ -41,6 +41,7 @@ interface FilePart {
 const filesAtOnceMax = 16
 
 interface Erasing extends ArchiveErasureRequest {
+  /** Number of new events that were not written, because they match this erasure. */
   keptBack: number
 }
 

@@ -16,7 +16,7 @@ export function archivedRow(event: AnalyticsEvent): string {
   return JSON.stringify({ ...call, historical: undefined, archived })
 }
 
-/** Turns a row of an archive into a call to webhook destinations only. Returns other rows unchanged. */
+/** Turns a row of an archive into a call that is routed only to webhook destinations. Returns other rows unchanged. */
 export function callOfArchivedRow(row: JsonObject): JsonObject {
   if (row['archived'] === undefined) return row
   const call = Object.entries(row).filter(([name]) => name !== 'archived')

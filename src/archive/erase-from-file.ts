@@ -19,6 +19,7 @@ export const systemFileChanges: FileChanges = Object.freeze({ open, rename, unli
 interface FileErasureOptions {
   readonly isErased: (row: JsonObject) => boolean
   readonly files: FileChanges
+  /** Called before the file is rewritten, if it has an event to erase. */
   readonly beforeChange: () => Promise<void>
   /** Ends the erasure with the signal's reason, and leaves the file unchanged. */
   readonly signal: AbortSignal
@@ -27,6 +28,7 @@ interface FileErasureOptions {
 interface FileErasure {
   /** Number of erased events; if 0, the file is unchanged. */
   readonly events: number
+  /** Whether the file was removed, because no rows were left in it. */
   readonly isRemoved: boolean
   /** Why part of the file could not be read; undefined if all of it could. */
   readonly problem: string | undefined

@@ -20,6 +20,7 @@ export interface ArchiveSelection {
 export interface ArchivePart {
   /** The file, or a folder that can't be read. */
   readonly path: string
+  /** The selected events, in the order of the file. */
   readonly rows: readonly JsonObject[]
   /** A reason for each unreadable row, for damage to the file, and for a file or folder that can't be opened. */
   readonly problems: readonly string[]

@@ -5,10 +5,12 @@ export type ComputationClass = 'audience' | 'trait'
 export interface NewAudience {
   /** Identifies the audience, and names its trait in identify calls. Stays the same when `name` changes. */
   readonly key: string
+  /** The name that people see. */
   readonly name: string
   readonly computationClass: ComputationClass
   /** A random id that its calls contain. Never reused. */
   readonly computationId: string
+  /** The source whose destinations get the calls. */
   readonly sourceId: string
 }
 
@@ -25,6 +27,7 @@ export interface Audience extends NewAudience {
 export interface MemberIdentity {
   readonly userId: string | null
   readonly anonymousId: string | null
+  /** Sent as a trait in calls. */
   readonly email: string | null
 }
 

@@ -86,7 +86,7 @@ export class MemberFields {
     }
     const count = lists.reduce((product, { length }) => product * Math.max(length, 1), 1)
     if (count > membersOfRowMax) {
-      const message = `The identifiers in the row make ${count} members, but at most ${membersOfRowMax} are allowed`
+      const message = `The identifiers in the row produce ${count} members, but at most ${membersOfRowMax} are allowed`
       return rejected('event_too_large', message)
     }
     return { kind: 'identities', identities: combined(userIds, anonymousIds, emails) }
@@ -141,7 +141,7 @@ function rejected(code: Rejection['code'], message: string): RejectedReading {
   return { kind: 'rejected', code, message }
 }
 
-/** Longer numbers stay texts: they would lose digits, and are slow to check. */
+/** Longer numbers are kept as text, because they would lose digits, and are slow to check. */
 const numberLengthMax = 32
 
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/

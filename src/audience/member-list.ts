@@ -12,7 +12,7 @@ interface ListedMember {
   readonly line: number
 }
 
-/** Options of a {@link MemberList}. */
+/** The rows of a list, and how to read members from them. */
 export interface MemberListOptions {
   readonly rows: AsyncIterable<readonly TableRow[]>
   readonly fields: MemberFields

@@ -25,6 +25,7 @@ interface RemovalPreviewOptions extends Omit<
 export interface RemovalOutcome {
   readonly kind: 'removed' | 'ended' | 'superseded'
   readonly audience: Audience
+  /** How many users left. */
   readonly left: number
 }
 

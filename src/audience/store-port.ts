@@ -42,7 +42,7 @@ export interface PlannedStep {
   readonly changes: readonly MembershipChange[]
 }
 
-/** A request to take part of a sync's list. */
+/** A request to apply one part of a sync's list. */
 export interface TakeRequest extends SyncRequest {
   readonly members: readonly Member[]
 }
@@ -68,7 +68,7 @@ export type TakeResult =
 /** A request to remove members that weren't in the list. */
 export interface ReleaseRequest extends SyncRequest {
   readonly rowsMax: number
-  /** Continues after this member: the `next` of the previous release; null in the first release. */
+  /** Continues after this member: the `next` that the previous call returned; null in the first call. */
   readonly after: MemberIdentity | null
 }
 
@@ -118,7 +118,7 @@ export interface AudienceReader {
 export interface AudienceStore extends AudienceReader {
   /** Begins a sync; creates the audience if its key is new. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult>
-  /** Takes part of a list, all or nothing. */
+  /** Applies one part of a list, all or nothing. */
   take(request: TakeRequest): Promise<TakeResult | PlannedStep>
   /** Checks a page of members, and removes those that weren't in the list of this sync. */
   release(request: ReleaseRequest): Promise<ReleaseResult | PlannedStep>

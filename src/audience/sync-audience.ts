@@ -16,9 +16,9 @@ export interface SyncOptions extends SyncContext {
  * The result of a sync.
  *
  * - `synced`: the members are those of the list
- * - `incomplete`: rows were rejected, so no member left, because a rejected row may name any of them
+ * - `incomplete`: rows were rejected, so no member was removed, because a rejected row may name any of them
  * - `ended`: the sync ended early
- * - `superseded`: a newer sync of the audience has begun meanwhile
+ * - `superseded`: a newer sync of the audience has begun in the meantime
  * - `taken`: the key already belongs to a different source or class
  */
 export type SyncOutcome =

@@ -2,12 +2,17 @@ import type { MembershipChange } from './audience.ts'
 
 /** The counts at the beginning of a sync. */
 export const noSyncCounts = {
+  /** Rows that were read. */
   read: 0,
   /** Rows that name no member, or contradict an earlier row. */
   rejected: 0,
+  /** Identifiers that this sync added to the audience. */
   entered: 0,
+  /** Identifiers whose value changed. */
   changed: 0,
+  /** Users that this sync removed from the audience. */
   left: 0,
+  /** Identifiers that stayed as they were. */
   unchanged: 0,
   /** Identifiers of suppressed users, for which nothing is stored or sent. */
   suppressed: 0,

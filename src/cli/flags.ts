@@ -80,7 +80,7 @@ export function momentFlag(text: string): number {
   const instantMs = agoMs === undefined ? parseTimestamp(text) : systemClock.nowMs() - agoMs
   if (instantMs !== undefined) return instantMs
   throw new InvalidArgumentError(
-    'It must be a timestamp such as 2026-11-20 or 2026-11-20T10:15:00Z, or a time ago such as 90s, 2h or 7d.',
+    'It must be a timestamp such as 2026-11-20 or 2026-11-20T10:15:00Z, or a duration before now, such as 90s, 2h or 7d.',
   )
 }
 
@@ -92,7 +92,7 @@ export function repeatable(text: string, previous: readonly string[] = []): read
   return [...previous, text]
 }
 
-/** Collects `Name: value` flags as headers. Names ignore case; the last value wins. */
+/** Collects `Name: value` flags as headers. Names are case-insensitive; the last value wins. */
 export function headerFlag(
   text: string,
   previous: Readonly<Record<string, string>> = {},
@@ -136,7 +136,7 @@ export async function handlerIn(language: string): Promise<string> {
   )
 }
 
-/** Makes the options for output. `quiet` and `verbose` are their help texts. */
+/** Makes the options for output. `quiet` and `verbose` are the help texts of those flags. */
 export function outputOptions({
   quiet = 'print only the result',
   verbose = 'print a line for every request',

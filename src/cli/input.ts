@@ -25,7 +25,7 @@ export async function readBody(path: string, io: Io): Promise<Buffer> {
       throw new EvrouteError({
         code: 'cannot_read_file',
         message: `Cannot read ${path}: it has more than ${bodyBytesMax} bytes`,
-        hint: 'Check that this is the right file: a webhook has at most 1 MB.',
+        hint: 'Check that this is the right file: a webhook is at most 1 MB.',
       })
     }
     chunks.push(chunk)

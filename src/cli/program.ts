@@ -35,7 +35,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
   }
 }
 
-/** Explains the error of Node for a working folder that was deleted. Returns other errors unchanged. */
+/** Explains Node's error for a working folder that has been deleted. Returns other errors unchanged. */
 function explained(thrown: unknown): unknown {
   if (!(thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'uv_cwd'))
     return thrown
@@ -113,7 +113,7 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
 }
 
 const helpColumnsMax = 80
-/** The minimum width in which the descriptions of options wrap. */
+/** Descriptions of options are not wrapped if they have less room than this. */
 const descriptionColumnsMin = 20
 
 const epilogue = `

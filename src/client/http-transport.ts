@@ -18,7 +18,7 @@ export interface HttpTransportOptions {
   readonly writeKey: string
   /** How long a request may take in milliseconds, including connecting. */
   readonly timeoutMs: number
-  /** Tells how far away a date in `Retry-After` is. A virtual clock stands still while a request is in flight. */
+  /** Tells how far away a date in `Retry-After` is. Virtual time stands still while a request is in flight. */
   readonly clock: Clock
 }
 

@@ -19,12 +19,13 @@ interface AttemptContext {
   /** Sends the delivery through a gate; never rejects. */
   readonly post: (gate: EndpointGate) => Promise<RequestOutcome>
   readonly policy: RetryPolicy
-  /** Called before `settled` with each request that ends, except a settlement's `firstTry`. */
+  /** Called with each request that ends, except a settlement's `firstTry`. Comes before `settled`. */
   readonly ended: (record: RequestRecord) => void
   /** Called with the settlement: on the first success, or once every request has failed. */
   readonly settled: (settlement: Settlement) => void
 }
 
+/** A round in progress, to which each request adds its result. */
 type OpenRound = Pick<Round, 'delivery' | 'startedAtMs'> & { readonly results: EndpointResult[] }
 
 /**

@@ -14,7 +14,7 @@ export interface BreakerPolicy {
   /** How long the breaker stays open at first. Until it closes again, each reopening doubles the time. */
   readonly openMs: number
   readonly openMsMax: number
-  /** Minimum time between early probes, which manual retries may make. */
+  /** Minimum time between the early probes that manual retries may make. */
   readonly earlyProbeEveryMs: number
 }
 

@@ -29,6 +29,7 @@ export class Claims {
     this.#options = options
   }
 
+  /** Claims once. False if there was nothing to claim. */
   async claim(): Promise<boolean> {
     const { store, clock, times, prefetch } = this.#options
     const claims = this.#due()
@@ -71,7 +72,7 @@ export class Claims {
       queue.take(lane, ofLane, deliveriesMax)
       if (lane === 'first') queue.backlog.claimed(ofLane.length)
       if (queues.get(destinationId) === queue) taken(destinationId)
-      // The destination was removed meanwhile.
+      // The destination was removed during the claim.
       else outbox.giveBack(queue.giveBack())
       if (ofLane.length < deliveriesMax) this.#learn(share, claimed !== undefined)
     }

@@ -12,7 +12,7 @@ export interface EndpointFault {
   readonly reason: string
   /** How many requests have failed for this reason since the fault began. */
   readonly failures: number
-  /** When the first one failed, in milliseconds since 1970. */
+  /** When the first failure was, in milliseconds since 1970. */
   readonly sinceMs: number
   /** When the latest failure was, in milliseconds since 1970. */
   readonly lastMs: number
@@ -21,7 +21,7 @@ export interface EndpointFault {
 const lookMs = 30_000
 /** A fault is over after this time without a failure. */
 const quietMs = 60_000
-/** This longer time applies if the endpoint has accepted no webhook since the failure. Perhaps none was sent. */
+/** This longer time applies if the endpoint has accepted no webhook since the failure: perhaps none was sent. */
 const silentMs = 5 * 60_000
 /** Maximum number of reasons to count separately per endpoint; all others count as `other`. */
 const reasonsMax = 16
@@ -67,7 +67,7 @@ interface Lasting {
   readonly sinceMs: number
   failures: number
   lastMs: number
-  /** How long after the last failure the fault is over. */
+  /** How long no failure must occur until the fault counts as over. */
   quietMs: number
 }
 

@@ -20,6 +20,7 @@ export type Line = Lane | 'ahead'
 
 /** The next step for a delivery. */
 export type Start =
+  /** Send the delivery through these gates. */
   | {
       readonly kind: 'round'
       readonly delivery: LeasedDelivery
@@ -44,7 +45,7 @@ export class DestinationQueue {
   /** When the queue noticed that its concurrency is 0. */
   #withoutShareSinceMs: number | undefined
   readonly #prefetch: Prefetch
-  /** How many deliveries wait in the store from each source, if the destination has several. */
+  /** How many deliveries from each source wait in the store, if the destination has several sources. */
   readonly backlog = new SourceBacklog()
   #rounds = 0
   /** How many of the `#rounds` are retries. */
@@ -342,7 +343,7 @@ export class DestinationQueue {
     return { kind: 'settled', settlement: { kind: 'returned', delivery, dueAtMs: probeAtMs } }
   }
 
-  /** Settles a delivery whose endpoints are all on hold: `returned` if any hold ends, `failed` otherwise. */
+  /** Settles a delivery whose endpoints are all on hold: `returned` if a hold has an end, `failed` if none has. */
   #withoutEndpoint(delivery: LeasedDelivery): Settlement {
     const { attempts, holds } = delivery
     const urls = this.destination.endpoints.map(({ url }) => url)
@@ -359,7 +360,7 @@ export const breakerOpen = 'breaker_open'
 const windowOver: GivenUpReason = 'window_over'
 
 const firstLane: readonly Lane[] = ['first']
-/** Minimum room for deliveries that go ahead, however low the concurrency. Clients usually send this many at once. */
+/** Minimum room for deliveries that overtake those in the store. Clients usually send this many at once. */
 const aheadMin = 100
 /** Maximum number of concurrent rounds that are reserved for first attempts. */
 const keptRoundsMax = 2

@@ -50,6 +50,7 @@ export interface DispatcherOptions {
    * Call `reconfigure` soon after the answer changes.
    */
   readonly maySend?: () => boolean
+  /** The other processes that share the store; none by default. */
   readonly peers?: Peers | undefined
   /**
    * How many deliveries of a destination may be leased in advance, however low its concurrency; 0 by default. A higher

@@ -9,6 +9,7 @@ import type { WaitingTimes } from './waiting-times.ts'
 export interface DispatcherParts {
   readonly store: DeliveryStore
   readonly clock: Clock
+  /** Keyed by destination id. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
   readonly times: WaitingTimes
   readonly prefetch: Prefetch

@@ -57,6 +57,7 @@ export class Dispatcher {
   readonly #handOvers: HandOvers
   readonly #outbox: Outbox
   readonly #rounds: Rounds
+  /** Undefined with `keepsParked`. */
   readonly #givingUp: GivingUp | undefined
   readonly #outage: Outage | undefined
   /** Emits `idle` once nothing is left to do, or `error` if delivery fails. */
@@ -165,7 +166,7 @@ export class Dispatcher {
       return added.outcomes
     } finally {
       this.#takeOver(handedOver, addition)
-      // `stop()` may have ended already, so wait here until the returned deliveries are written.
+      // `stop()` may have ended already, so wait here until these deliveries are back in the store.
       if (this.#stopped) await this.#outbox.written()
     }
   }

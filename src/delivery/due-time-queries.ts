@@ -11,7 +11,7 @@ const destinationsMax = 250
 /** The length of a pause, as a multiple of the duration of the query before it. */
 const pausesPerQuery = 9
 
-/** Maximum pause, even if the clock is set during the query. */
+/** Maximum pause between queries, even if the clock jumps during a query. */
 const pauseMaxMs = 60_000
 
 /**
@@ -41,6 +41,7 @@ export class DueTimeQueries {
     return this.#remaining.size > 0 ? this.#pause.untilMs : undefined
   }
 
+  /** Sends one query. Returns false if no query is due. */
   async query(): Promise<boolean> {
     const { store, clock, times } = this.#parts
     const queriedAtMs = clock.nowMs()

@@ -22,9 +22,9 @@ export type Access = 'ask' | 'wait' | 'blocked'
 
 /** A request in flight through a gate. */
 export interface BegunRequest {
-  /** The breaker's ticket; undefined if it had no free slot. */
+  /** The breaker's ticket; undefined for a request that started although the breaker had no free slot. */
   readonly ticket: BreakerTicket | undefined
-  /** How often the pace had been cut when the request started. */
+  /** How many times the pace had been cut when the request started. */
   readonly cuts: number
 }
 

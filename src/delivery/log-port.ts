@@ -40,12 +40,14 @@ export interface LoggedDelivery extends DeliveryKey, DeliveryProgress {
 export interface DeliveryStory extends LoggedDelivery {
   /** The exact text of the webhook. */
   readonly body: string
+  /** All requests, in the order in which they started. */
   readonly requests: readonly RequestRecord[]
 }
 
 /** Selects deliveries that meet all the conditions that are present. */
 export interface DeliveryFilter {
   readonly destinationId?: string | undefined
+  /** The id within the destination. */
   readonly id?: number | undefined
   readonly messageId?: string | undefined
   readonly states?: readonly LoggedState[] | undefined
@@ -81,7 +83,7 @@ export interface ChangePosition {
   readonly range: number
   /** The id of the destination, escaped as in the store. */
   readonly destinationId: string
-  /** A range is ordered by one of the times of a delivery. This is that time of the last changed delivery. */
+  /** A range is ordered by one of the times of a delivery. This is that time, of the last changed delivery. */
   readonly atMs: number
 }
 
@@ -123,8 +125,11 @@ export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', nu
 export interface StoreAudit {
   /** The totals that the store has kept since it was created. */
   readonly ledger: DeliveryLedger
+  /** Deliveries in the store, counted one by one. */
   readonly counted: EndedCounts & { readonly pending: number }
+  /** Ended deliveries that were purged. */
   readonly purged: EndedCounts
+  /** Deliveries whose webhook body is missing from the store. */
   readonly withoutBody: number
 }
 

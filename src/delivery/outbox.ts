@@ -7,7 +7,7 @@ import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
 interface OutboxOptions {
   readonly store: Pick<DeliveryStore, 'settle'>
-  /** Dates the settlements. The outbox holds the clock while it writes, so that virtual time stands still. */
+  /** Gives settlements their times. It is held during a write, so that virtual time stands still. */
   readonly clock: Clock
   /** Called with each settlement that was written and took effect. */
   readonly settled: (settlement: Settlement) => void

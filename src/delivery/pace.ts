@@ -56,7 +56,7 @@ export class Pace {
   readonly #options: PaceOptions
   #perSecondAtCut = Infinity
   #perSecond = Infinity
-  /** How far the rate has grown again: the sum of the intervals of all requests admitted since the last cut. */
+  /** The sum of the intervals of all requests admitted since the last cut. The rate grows with it. */
   #grownMs = 0
   #cuts = 0
   /** Number of 429s since the last admitted request. */

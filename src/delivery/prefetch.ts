@@ -43,7 +43,7 @@ export class Prefetch {
     return Math.max(Math.floor(this.#max * claimedPart) - this.#taken, 0)
   }
 
-  /** Whether the room is too small to be worth a claim while all request slots are taken. */
+  /** Whether there is so little room for deliveries that a claim can wait until a request ends. */
   get isShort(): boolean {
     return this.claimRoom < this.#max / 8
   }

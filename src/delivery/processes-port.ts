@@ -25,7 +25,7 @@ export interface BreakerNews {
   readonly destinationId: string
   /** The endpoint's URL, shortened by `hiddenEndpoint`. */
   readonly endpoint: string
-  /** How long to send no requests, from now on; 0 once the endpoint answers again. */
+  /** For how long, counted from now, to send no requests; 0 once the endpoint answers again. */
   readonly openMs: number
   /** The rank of the sender among the processes that deliver to the destination. */
   readonly rank: number

@@ -20,7 +20,7 @@ type QueueShare = Pick<QueuePolicies, 'concurrency'> &
 /** Minimum time before a probe, however short the retry window is. */
 const openMsMin = 1_000
 
-/** Makes the policies of a queue. Limits open times and pauses to half the retry window: time for two probes. */
+/** Makes the policies of a queue. Breakers are open, and endpoints pause, for at most half the retry window. */
 export function queuePolicies(
   { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,
   { concurrency, rateShare = 1, readyMin = 0 }: QueueShare,

@@ -27,6 +27,7 @@ export const defaultRetention: RetentionPolicy = Object.freeze({
 
 interface RetentionOptions {
   readonly store: Pick<DeliveryLog, 'purge'>
+  /** {@link defaultRetention} by default. */
   readonly policy?: RetentionPolicy | undefined
   readonly runtime: Runtime
   /** Maximum rows of each kind per step; 200 by default, so that other calls wait only milliseconds. */

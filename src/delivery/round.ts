@@ -15,7 +15,10 @@ export interface EndpointResult {
   readonly interrupted: boolean
 }
 
-/** A round whose outcome is certain: a request has succeeded, or all have ended. */
+/**
+ * A round of requests for a delivery, one per endpoint, once its outcome is certain: one of them has succeeded, or all
+ * have ended.
+ */
 export interface Round {
   readonly delivery: LeasedDelivery
   /** The URLs of all endpoints of the destination, including those that got no request. */

@@ -22,8 +22,10 @@ export interface RoundTarget {
 
 interface RoundsOptions {
   readonly runtime: Runtime
+  /** Maximum number of requests in flight to all endpoints together. */
   readonly requestsMax: number
   readonly maySend: () => boolean
+  /** The other processes that share the store. */
   readonly peers?: Peers | undefined
   readonly outbox: Outbox
   /** Called when more requests may start; with a destination's id if one of its requests has ended. */
@@ -104,7 +106,7 @@ export class Rounds {
   /**
    * Starts every delivery that may start, and sets a timer for the next one that a pace holds back.
    *
-   * @param nowMs - the time before the call, so that the timer includes slots that become free during the call
+   * @param nowMs - the time before the call, so that a delivery that may start during the call is also timed
    */
   startAll(nowMs: number): void {
     this.#startReady()

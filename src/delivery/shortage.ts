@@ -8,7 +8,7 @@ interface ShortageOptions {
   readonly resumed: () => void
 }
 
-/** How long a destination pauses after it could not connect. Also the minimum time between two cuts of the limit. */
+/** How long a destination pauses after a failed connection. Also the minimum time between two cuts of the limit. */
 const pauseMs = 1_000
 
 /**
@@ -68,7 +68,7 @@ export class Shortage {
     const { clock, log } = this.#options
     const nowMs = clock.nowMs()
     if (this.#requestsMax === Infinity) {
-      const fields = { code, hint: hints.get(code) ?? 'free memory on this machine' }
+      const fields = { code, hint: hints.get(code) ?? 'free up memory on this machine' }
       log.warn('this process cannot open more connections and is slowing down', fields)
     }
     // Count requests that fail together as one shortage. `abs`, so that a clock set back doesn't delay the next cut.

@@ -32,7 +32,7 @@ export interface NewEvent {
 /** What became of an added event. Only a `routed` one has deliveries. */
 export type AddOutcome = 'routed' | 'filtered' | 'duplicate' | 'suppressed'
 
-/** A hold: an endpoint gets no requests for one delivery. */
+/** A hold: a delivery may not be sent to an endpoint. */
 export interface EndpointHold {
   readonly url: string
   /** The end of the hold, in milliseconds since 1970; null if permanent, because the endpoint refused the delivery. */
@@ -68,8 +68,8 @@ export interface LeasedDelivery extends Lease, DeliveryProgress {
   readonly traceparent?: string | undefined
   readonly dueAtMs: number
   /**
-   * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. Even if
-   * clocks differ, the last third of a lease is longer than a request.
+   * When other processes may lease the delivery, in milliseconds since 1970; absent if leases never expire. The last
+   * third of a lease is longer than a request and a difference of clocks, so requests start only before it.
    */
   readonly leasedUntilMs?: number | undefined
 }
@@ -101,7 +101,7 @@ export type LeaseEnd = {
       readonly progress: DeliveryProgress
       readonly reason: string
     }
-  /** The delivery returns to its lane without counting an attempt: this process made no round, or interrupted it. */
+  /** The delivery returns to its lane without counting an attempt: this process sent no request, or aborted it. */
   | { readonly kind: 'returned'; readonly dueAtMs: number }
 )
 
@@ -131,6 +131,7 @@ export interface DueTime {
 
 /** A batch of events to add. */
 export interface AddRequest {
+  /** When the events were accepted. */
   readonly nowMs: number
   /** An event is a duplicate if its messageId was already added at this time or later. */
   readonly seenSinceMs: number
@@ -162,6 +163,7 @@ export interface AddResult {
 
 /** A request to lease deliveries. */
 export interface ClaimRequest {
+  /** When the leases begin. */
   readonly nowMs: number
   readonly shares: readonly Share[]
 }
@@ -173,12 +175,12 @@ export interface DueRequest {
   readonly destinationIds: readonly string[]
 }
 
-/** Leases to end, and requests to write to the log. */
+/** Leases to end, and records of requests to add to the log. */
 export interface SettleRequest {
-  /** The current time, at which the leases end. */
+  /** The current time. It becomes the time at which the leases ended. */
   readonly nowMs: number
   readonly settlements: readonly Settlement[]
-  /** The requests that were sent, without the first tries in `settlements`. */
+  /** The requests that were sent, except the first tries that `settlements` have. */
   readonly requests: readonly RequestRecord[]
 }
 
@@ -190,7 +192,7 @@ export interface SettleRequest {
  */
 export interface DeliveryStore extends DeliveryLog {
   /**
-   * Stores events and their deliveries, all or nothing, and updates the ledger. Waits while the engine is full.
+   * Stores events and their deliveries, all or nothing, and updates the ledger. Waits while a store in memory is full.
    * Resolves once they are as durable as the engine makes them.
    *
    * Leases and returns as many deliveries as `handOver` allows, in the order of the events. The rest wait in the lane

@@ -16,6 +16,7 @@ const bucketsPerWindow = 30
 export class Tally {
   readonly #policy: BreakerPolicy
   readonly #bucketMs: number
+  /** Oldest first. */
   readonly #buckets: Bucket[] = []
   #failuresInRow = 0
 

@@ -112,7 +112,7 @@ export class WaitingTimes {
     this.#toAsk.add(destinationId)
   }
 
-  /** Makes the store be asked about all destinations again. Known due times stay valid until it answers. */
+  /** Has the store asked about all destinations again. Known due times stay valid until it answers. */
   askAgain(): void {
     for (const id of this.#lanes.keys()) this.#toAsk.add(id)
   }

@@ -11,7 +11,7 @@ export interface CheckCase {
   readonly id: string
   /** A description that completes "a webhook ...". */
   readonly about: string
-  /** The reaction of a correct handler: `taken` is a status 2xx, `refused` a final refusal such as 401. */
+  /** The reaction of a correct handler: `taken` is a 2xx status, `refused` a final refusal such as 401. */
   readonly expected: 'taken' | 'refused'
   readonly type: EventType
   readonly body: string

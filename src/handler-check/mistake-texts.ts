@@ -6,7 +6,7 @@ const rawFix =
   'Keep the bytes that arrive and verify them before anything parses them: express.raw() in express, ' +
   'request.get_data() in Flask, php://input in PHP, request.raw_post in Rails.'
 const missingSecretFix =
-  'Set the environment variable with the secret. The handler must not start without it.'
+  'Set the environment variable to the secret, and make the handler refuse to start without it.'
 const compareFix =
   'Compute 40 lower-case hexadecimal digits, and compare the whole header with them in constant time.'
 const shape =
@@ -44,7 +44,7 @@ export function hasCrashed(afterCase: string, error: string): MistakeText {
 export const crashedIfCutOff: MistakeText = [
   'crashed',
   'It no longer answers after a connection closed in the middle of a body. It probably crashed.',
-  'Catch the errors of reading the body, such as a rejection of `await buffer(request)` in Node.',
+  'Catch errors while reading the body, such as a rejection of `await buffer(request)` in Node.',
 ]
 
 /** Explains why a handler answers every case with the same status; undefined if the status has no known explanation. */
@@ -208,7 +208,7 @@ export const compareTexts: Readonly<Record<string, MistakeText>> = {
   longer: formIgnored('It ignores everything after the digits of a signature.', compareFix),
   'upper-case': formIgnored(
     'It accepts signatures in upper case.',
-    'Compare the header as it is, without decoding or lower-casing it.',
+    'Compare the header exactly as received, without decoding or lower-casing it.',
   ),
   prefix: formIgnored('It accepts sha1= before a signature.', 'Compare the header as it is.'),
   'white-space': formIgnored(
@@ -244,22 +244,21 @@ export const lossExplanations: readonly Explanation[] = [
   ],
   [
     ({ id }, evidence) =>
-      (id === 'parts' || (id === 'split' && evidence.had('parts', 'wrong'))) &&
-      !evidence.had('plain', 'wrong'),
+      (id === 'parts' || (id === 'split' && evidence.isWrong('parts'))) &&
+      !evidence.isWrong('plain'),
     'part_verified',
     'It verifies only a part of a body that arrives in several packets.',
     'Wait until the whole body has arrived: the `end` event, or `await buffer(request)` in Node. Then verify all of it.',
   ],
   [
-    ({ id }, evidence) => id === 'split' && !evidence.had('plain', 'wrong'),
+    ({ id }, evidence) => id === 'split' && !evidence.isWrong('plain'),
     'chunks_decoded',
     'It turns each chunk of a body into text, which destroys a character that is split between two chunks.',
     'Collect the chunks as bytes and verify these: Buffer.concat(chunks) in Node, instead of `body += chunk`. ' +
       "If you need text, call request.setEncoding('utf8') first.",
   ],
   [
-    ({ id, status }, evidence) =>
-      id === 'large' && status !== null && !evidence.had('plain', 'wrong'),
+    ({ id, status }, evidence) => id === 'large' && status !== null && !evidence.isWrong('plain'),
     'body_limit',
     'It does not accept a body of 32 KB, the size of the largest call.',
     'Raise the limit of the body parser to 1 MB, because a webhook can be larger than the call it is made from.',

@@ -17,6 +17,7 @@ export interface AddressGuardOptions {
   readonly allow?: readonly string[]
   /** `network.proxy`; none by default. The proxy resolves names, so only IP addresses and local names are checked. */
   readonly proxy?: string | null
+  /** {@link systemNames} by default. */
   readonly resolveName?: ResolveName
 }
 
@@ -31,6 +32,7 @@ interface AddressRefusal {
 export class AddressGuard {
   /** The options, to make an equal guard in a different thread. */
   readonly options: AddressGuardOptions
+  /** The URL of the forward proxy, if there is one. */
   readonly proxy: string | undefined
   readonly #allowedBlocks: readonly AddressBlock[]
   readonly #allowedNames: ReadonlySet<string>

@@ -15,8 +15,8 @@ const turnsApart = 4
 
 /**
  * Spreads the handling of bodies over turns of the event loop, because hundreds at once would delay all other answers.
- * Once a turn has spent its time on bodies, it leaves the others to the fourth turn after it. Such a turn handles one
- * large body and some small ones.
+ * Bodies are handled at once until a turn has spent `turnMs` on them. The rest waits for later turns: every fourth turn
+ * then handles one large body and some small ones.
  */
 export class BodyTurns {
   readonly #turnMs: number

@@ -1,6 +1,6 @@
 /**
- * An amount that clients share, such as bytes or connections. No client may hold more than is still free, so a new
- * client always gets some. A single client gets at most half; nine clients get a tenth each.
+ * An amount that clients share, such as bytes or connections. No client may hold more than is
+ * then left, so a new client always gets some. A single client gets at most half; nine clients get a tenth each.
  */
 export class FairBudget {
   readonly #amountMax: number

@@ -36,7 +36,7 @@ export function isForeignOrigin(headers: PageHeaders, url = ''): boolean {
   return site !== 'none' && site !== 'same-origin' && !isLinkToPage(headers, url)
 }
 
-/** Whether a person followed a link to one of these paths. The page with the link can't read the answer. */
+/** Whether a person followed a link to a page or a health check. The page with the link can't read the answer. */
 function isLinkToPage(headers: PageHeaders, url: string): boolean {
   const isTopLevel =
     headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'

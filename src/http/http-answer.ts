@@ -5,6 +5,7 @@ import { lingerOver } from './read-body.ts'
 /** An answer to send. `Content-Length` is added on sending. */
 export interface HttpAnswer {
   readonly status: number
+  /** Including the content type. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
 }

@@ -37,7 +37,8 @@ export interface NameSourceOptions {
 
 /**
  * Finds the addresses of names: in the hosts file, then in DNS, then with the system's resolver. The system's resolver
- * comes last, because it blocks one of Node's four threads until a DNS server answers. Files need the same threads.
+ * comes last, because it blocks one of Node's four threads until a DNS server answers, and reading files needs the same
+ * threads.
  */
 export class NameSource {
   readonly #options: NameSourceOptions
@@ -69,9 +70,9 @@ export class NameSource {
   async #find(name: string, signal: AbortSignal): Promise<NameAnswer> {
     const families = ownFamilies()
     const bareName = name.replace(/\.+$/, '')
-    const local = this.#hosts.contentOrLast?.get(bareName) ?? loopbackOf(bareName)
+    const local = contentOf(this.#hosts)?.get(bareName) ?? loopbackOf(bareName)
     if (local !== undefined) return { addresses: usable(local, families), ttlMs: 0 }
-    const searchList = this.#searchList.contentOrLast ?? parseSearchList('')
+    const searchList = contentOf(this.#searchList) ?? parseSearchList('')
     for (const fullName of fullNames(name, searchList)) {
       const answer = await this.#askServers(fullName, families, signal)
       if (answer !== undefined) return answer
@@ -127,6 +128,15 @@ export class NameSource {
       }
     }
     return Promise.race([lookUp(), aborted])
+  }
+}
+
+/** Reads a file. If that fails, returns its last known content; undefined if there is none. */
+function contentOf<Content>(file: FollowedFile<Content>): Content | undefined {
+  try {
+    return file.content
+  } catch {
+    return file.lastContent
   }
 }
 

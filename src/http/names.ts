@@ -31,6 +31,7 @@ const namesMax = 10_000
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
 interface NamesOptions {
+  /** Hosts file, DNS and system resolver by default. */
   readonly source?: Pick<NameSource, 'find'>
   readonly clock?: Clock
 }

@@ -11,7 +11,7 @@ const rememberedMax = 100
 
 interface PageSessionsOptions {
   readonly clock: Clock
-  /** Whether a link works repeatedly, for as long as the process runs. By default, it works once within an hour. */
+  /** Whether a link works any number of times while the process runs. By default, it works once, within an hour. */
   readonly isReusable?: boolean
 }
 
@@ -35,6 +35,7 @@ export class PageSessions {
     this.#isReusable = isReusable
   }
 
+  /** Makes a link, and returns its token. */
   newLink(): string {
     return this.#add(this.#links, this.#isReusable ? Infinity : linkMs)
   }
@@ -46,6 +47,7 @@ export class PageSessions {
     return isGood ? this.open(request) : undefined
   }
 
+  /** Opens a session. Returns its `Set-Cookie` header. */
   open(request: BrowserRequest): string {
     return cookie(request, this.#add(this.#sessions, sessionMs), sessionMs)
   }

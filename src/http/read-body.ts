@@ -7,6 +7,8 @@ export interface BodyLimits {
   readonly bytesMax: number
   /** Measures the deadline and the pace. A virtual clock stands still while the body is read. */
   readonly clock: Clock
+  /** Minimum pace; a slower body is abandoned before its deadline. No minimum by default. */
+  readonly pace?: Consumption['pace']
 }
 
 /** Limits of a body that shares a budget with others. */
@@ -51,7 +53,7 @@ export async function readSharedBody(
   limits: SharedBodyLimits,
 ): Promise<SharedBodyReading> {
   const kept = new KeptBytes(limits.bytesMax, limits.share)
-  const reading = await readInto(kept, request, { ...limits, pace: bodyPace })
+  const reading = await readInto(kept, request, { pace: bodyPace, ...limits })
   if (kept.hasRoom || reading.kind === 'too_large' || reading.kind === 'cut_off') return reading
   return { kind: 'no_room', isRead: reading.kind === 'complete' }
 }
@@ -69,7 +71,7 @@ const nothing = new FairBudget(0).share('')
 async function readInto(
   kept: KeptBytes,
   request: IncomingMessage,
-  { bytesMax, ...limits }: BodyLimits & Pick<Consumption, 'pace'>,
+  { bytesMax, ...limits }: BodyLimits,
 ): Promise<BodyReading> {
   let bytesSeen = 0
   const take = (chunk: Buffer): boolean => {
@@ -105,7 +107,7 @@ class KeptBytes {
     this.#share = share
   }
 
-  /** False once the share had no room. Nothing is kept then. */
+  /** False once the client's share was full. What was read is then dropped. */
   get hasRoom(): boolean {
     return this.#hasRoom
   }
@@ -145,6 +147,7 @@ export function isArriving(body: SharedBodyReading): boolean {
   return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
 }
 
+/** How to read a request's bytes, and for how long. */
 interface Consumption {
   /** Called with every chunk; false ends the reading. */
   readonly take: (chunk: Buffer) => boolean

@@ -23,7 +23,7 @@ export class Batch {
   addMembers(text: Buffer, line: number): readonly BadRow[] {
     const parsed = parseJson(Buffer.concat([Buffer.of(openBrace), text, Buffer.of(closeBrace)]))
     if (parsed.kind === 'invalid') {
-      const message = `The text around the calls of the batch is not valid ${parsed.problem}`
+      const message = `Outside its calls, the batch is not valid ${parsed.problem}`
       return [badRow(line, 'invalid_json', message)]
     }
     const members = parsed.value as JsonObject
@@ -60,7 +60,7 @@ export class Batch {
     const bytes = batchDefaultsBytes(this.#shared)
     if (bytes > limits.callBytesMax) {
       this.#problem =
-        `The context and integrations of the batch have ${bytes} bytes, but a call including them may have ` +
+        `The context and integrations of the batch are ${bytes} bytes, but a call that includes them may be ` +
         `at most ${limits.callBytesMax}`
     }
     return undefined

@@ -117,7 +117,7 @@ export class CsvReader {
       this.#readHeader(bytes, rows)
     } else if (isCut) {
       this.#reportWithoutValues(rows)
-      const message = `A row must have at most ${limits.callBytesMax} bytes`
+      const message = `A row must be at most ${limits.callBytesMax} bytes`
       rows.push(badRow(line, 'event_too_large', message))
     } else if (!isBlankLine(bytes, { start: 0, end: bytes.length })) {
       const record = parseRecord(bytes, layout.delimiter)

@@ -178,7 +178,7 @@ export class DocumentReader {
   #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {
     const line = this.#partLine + leadingLines(text.bytes)
     const member = trimBlank(text.bytes)
-    // The first part lies between the calls and the next comma or brace, and must be empty.
+    // The first part is the text between the array of calls and the next comma or brace. It must be empty.
     const isFirst = this.#partsRead === 0
     if (text.isCut) return [badRow(line, 'event_too_large', 'This member of the batch is too long')]
     if (isFirst && member.length === 0) return []

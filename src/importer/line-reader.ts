@@ -27,7 +27,7 @@ export class LineReader {
     return this.#line
   }
 
-  /** Whether the reader was opened for a single line, and has read it. */
+  /** Whether the reader reads only a single line, and has read it. */
   get isClosed(): boolean {
     return this.#isClosed
   }

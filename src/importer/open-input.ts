@@ -7,7 +7,7 @@ import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 /** Size of one read from a file. The rows of a read are parsed together, so larger reads take more memory. */
 const readBytes = 128 * 1024
 
-/** Returns the bytes of a file, or of stdin for `-`. Throws `cannot_read_file`, also during iteration. */
+/** Returns the bytes of a file, or of stdin for `-`. Throws `cannot_read_file`, at once or during iteration. */
 export async function openInput(
   path: string,
   stdin?: AsyncIterable<Uint8Array>,

@@ -53,7 +53,7 @@ function cellsOf(text: Buffer, delimiter: string): string[][] {
   })
 }
 
-/** Drops a final carriage return. Without its line feed, csv-parse would make it part of a cell. */
+/** Drops a final carriage return, which csv-parse would make part of a cell if no line feed follows. */
 function withoutReturn(text: Buffer): Buffer {
   return text.at(-1) === carriageReturn ? text.subarray(0, -1) : text
 }

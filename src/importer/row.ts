@@ -59,7 +59,7 @@ export function parseRow(
   const rowLine = line + leadingLines(bytes)
   const text = trimBlank(bytes)
   if (isCut || text.length > bytesMax) {
-    const message = `A row must have at most ${bytesMax} bytes`
+    const message = `A row must be at most ${bytesMax} bytes`
     return badRow(rowLine, 'event_too_large', message)
   }
   if (text.length === 0) return undefined

@@ -75,7 +75,7 @@ export class Nesting {
     this.#closer = closer
   }
 
-  /** How deep the current part is nested, counting only the kind of bracket that began it; 0 between parts. */
+  /** How many brackets are open within the current part, counting only the kind that began it; 0 between parts. */
   get depth(): number {
     return this.#depth
   }

@@ -42,6 +42,7 @@ export interface IntakeBatch {
 /** An accepted event with its routing, and the store's answer. */
 export interface AcceptedEvent extends EventPlan {
   readonly event: AnalyticsEvent
+  /** Only `routed` events are delivered. */
   readonly outcome: AddOutcome
 }
 

@@ -11,6 +11,7 @@ import type { Arrival } from './normalise.ts'
 
 /** How an event is routed, and its deliveries. */
 export interface EventPlan {
+  /** The router's decision for each destination of the source. */
   readonly decisions: readonly RoutingDecision[]
   readonly deliveries: readonly NewDelivery[]
 }

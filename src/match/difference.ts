@@ -35,7 +35,7 @@ function expectedText({ isNegated, tests }: Term): string {
 function receivedText({ field }: Term, subject: Subject): string {
   const values = valuesOf(field, subject)
   if (values.length === 0) return 'absent'
-  // Only words and paths can have several values. The values of a path are without and with its query: show the second.
+  // Only words and paths can have several values. A path has two, without its query and with it: show the second.
   const shown = field.kind === 'word' ? values : values.slice(-1)
   return shown.map(valueText).join(', ')
 }

@@ -59,7 +59,7 @@ export class EventFilter {
   }
 }
 
-/** Makes the subject of a match. The fields that an event lacks get placeholders, which no accepted term reads. */
+/** Makes the subject of a match. Fields that events lack get placeholders, because filters have no terms on them. */
 function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
   const body = event as JsonObject
   return { body, signature: 'unchecked', status: null, path: '', bytes: 0, atMs: 0 }

@@ -38,7 +38,7 @@ export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }
 
-/** Reads the values of a field; none if the field is absent. For a word, returns only type, event and name. */
+/** Reads the values of a field; none if the field is absent. For a plain word, returns only type, event and name. */
 export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   switch (field.kind) {
     case 'named':

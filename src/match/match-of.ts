@@ -2,10 +2,10 @@ import { types } from 'node:util'
 import { SettingError, shortText, type JsonValue } from '../model/index.ts'
 import { fieldLabel, fieldText, type Field } from './field.ts'
 import { globText } from './glob.ts'
-import { Match, matchLimits, termText, type Term } from './match.ts'
+import { Match, matchLimits, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
-/** Tests a value of a body. A truthy result accepts it; an error refuses it. The parameter's type may be narrower. */
+/** Tests a value of a body. A truthy result accepts it; an error refuses it. May take only some types of values. */
 export type ValuePredicate = {
   /** A method, because TypeScript allows a narrower parameter in a method, but not in a function. */
   accepts(value: JsonValue): unknown
@@ -49,13 +49,12 @@ export interface ExpectedBody {
 export function matchOf(expected: ExpectedBody): Match {
   if (!isPlainObject(expected)) throw unusable([], 'it is not a plain object')
   const terms = termsOf(expected, [])
-  const texts = terms.map((term) => termText(term, fieldLabel(term.field)))
-  return new Match(terms, texts.join(' '))
+  return new Match(terms, terms.map(textOf).join(' '))
 }
 
 const textCharactersMax = 200
 
-/** Writes a term that requires a value. Objects, lists and long texts must only be present. */
+/** Writes a term that requires a value. Objects, lists and long texts need only be present. */
 export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
   const label = fieldText({ kind: 'body', keys })
   const isShort = typeof value === 'string' && value.length <= textCharactersMax
@@ -65,6 +64,13 @@ export function conditionText(keys: readonly string[], value: JsonValue | undefi
 }
 
 const predicateCharactersMax = 80
+
+function textOf({ field, isNegated, tests }: Term): string {
+  const label = fieldLabel(field)
+  const [test] = tests
+  const isPresence = test === undefined || test.kind === 'present'
+  return isPresence ? `${isNegated ? '-' : ''}has:${label}` : `${label}:${test.text}`
+}
 
 /** Makes one term per expected value, so that a difference shows which member is wrong. */
 function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term[] {
@@ -80,7 +86,7 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
   })
 }
 
-/** Makes the test of a term. If the value is a string, the test shows it as the match language writes it. */
+/** Makes the test of a term. If the value is a string, failures show it as the match language writes it. */
 function termTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
   const test = testOf(value, keys)
   return typeof value === 'string' ? { ...test, text: globText([value]) } : test

@@ -6,7 +6,7 @@ import type { ValueTest } from './value-test.ts'
 
 const comparedMax = 200
 
-/** The score of a request that is not a webhook: less than any similar value, but enough for a report to name it. */
+/** The score of a request that is not a webhook: enough for a report to name it, but less than any similar webhook. */
 const malformedScore = 0.01
 
 /**

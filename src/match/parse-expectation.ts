@@ -40,17 +40,18 @@ interface Suffixes {
 }
 
 function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
-  const word = scanner.takeWord()
-  const isTime = word.text === 'within'
-  if ((isTime ? suffixes.withinMs : suffixes.count) !== undefined) {
-    scanner.fail(word, 'this is given twice', 'Remove one of them.')
+  const word = scanner.rest
+  const range = { offset: scanner.at, length: word.length }
+  if ((word === 'within' ? suffixes.withinMs : suffixes.count) !== undefined) {
+    scanner.fail(range, 'this is given twice', 'Remove one of them.')
   }
-  if (isTime) suffixes.withinMs = readDuration(scanner)
+  scanner.take(word)
+  if (word === 'within') suffixes.withinMs = readDuration(scanner)
   else {
     suffixes.count =
-      countOf(word.text) ??
+      countOf(word) ??
       scanner.fail(
-        word,
+        range,
         'this is not a count',
         'Write x3 for exactly three, x3.. for at least three, x1..5 for one to five, or never. To search for this word itself, put it in quotes.',
       )
@@ -59,11 +60,16 @@ function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
 
 function readDuration(scanner: Scanner): number {
   scanner.skipGap()
-  const word = scanner.takeWord()
-  const durationMs = parseDuration(word.text)
+  const word = scanner.rest
+  const range = { offset: scanner.at, length: word.length }
+  scanner.take(word)
+  const durationMs = parseDuration(word)
   if (durationMs !== undefined && durationMs > 0) return durationMs
-  const advice = 'Add one, such as within 2s or within 500ms.'
-  return scanner.fail(word, '"within" needs a duration', advice)
+  return scanner.fail(
+    range,
+    '"within" needs a duration',
+    'Add one, such as within 2s or within 500ms.',
+  )
 }
 
 function countOf(word: string): CountRange | undefined {

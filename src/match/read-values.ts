@@ -111,7 +111,7 @@ function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
   )
 }
 
-/** Makes the test of a member of the body. A value in quotes is a string. */
+/** Makes the test for a member of the body. A value in quotes is a string. */
 function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.isQuoted && value.operator === '') return textTest(value, scanner)
   const number = value.isQuoted ? undefined : numberTest(value, { parse: parseNumber }, scanner)

@@ -12,7 +12,7 @@ export const limits = Object.freeze({
   intakeBatchBytesMax: 512_000,
   /** Events in one batch that intake accepts. */
   intakeBatchEventsMax: 2_500,
-  /** Bytes that a batch's context and integrations add to all calls. Real clients send up to 4 KB with 100 events. */
+  /** Bytes that a batch's context and integrations add to all its calls together: in practice, 4 KB to each of 100. */
   intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   /** Endpoints of one destination. */
   endpointsMax: 5,

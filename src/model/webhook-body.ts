@@ -46,7 +46,7 @@ export interface GroupBody extends CallBody {
   readonly traits?: JsonObject
 }
 
-/** The webhook of an alias call. Its keys are spelled as in the specification, in camel case, or both ways. */
+/** The webhook of an alias call. Its keys are written as in the specification, or in camel case, or both ways. */
 export interface AliasBody extends Omit<CallBody, 'userId' | 'anonymousId'> {
   readonly type: 'alias'
   readonly 'Previous ID'?: string

@@ -59,7 +59,7 @@ function PlanForm({ next, plans }: PlannedAnswers): JSX.Element {
           : plans.map(({ plan, given }) => `${plan} (${countText(given)} given)`).join('; ')}
       </p>
       <label>
-        Plans, one per line: 503x2,200 answers 503 twice, then 200
+        Plans, one per line: 503x2,reset answers 503 twice, then resets
         <textarea name="plan" rows={2} spellcheck={false}>
           {text}
         </textarea>

@@ -56,7 +56,7 @@ export interface MatchProblem {
 export interface RequestEdit {
   /** A path on the receiver; undefined if there is a `url`. */
   readonly path?: string
-  /** The URL of a different server. */
+  /** The URL of a server other than this receiver, instead of `path`. */
   readonly url?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

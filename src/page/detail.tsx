@@ -140,7 +140,7 @@ function Headers({ headers }: Pick<EventRecord, 'headers'>): JSX.Element {
 function TargetAnswer(forward: NonNullable<EventRecord['forward']>): JSX.Element {
   const { url, status, error, ms, headers, answer } = forward
   return (
-    <Part title="Answer of your application">
+    <Part title="Your application's answer">
       <p>
         <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span>{' '}
         <code>{visibleText(url)}</code> <span class="muted">in {ms} ms</span>
@@ -261,7 +261,7 @@ function HandlersButton(): JSX.Element {
 /** Statuses with which applications refuse a signature. */
 const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
 
-/** Explains why an application probably refused a request with a valid signature. */
+/** Explains the likely reason why an application refused a request with a valid signature. */
 function RefusalAdvice({ record }: RequestParts): JSX.Element | null {
   const { forward, signature, body } = record
   if (signature !== 'valid' || !refusals.includes(forward?.status)) return null

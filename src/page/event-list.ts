@@ -30,7 +30,7 @@ export class EventList {
   #rows: ListRow[] = []
   /** The failed rows; undefined if they must be collected again. */
   #failed: ListRow[] | undefined
-  /** New rows that were not drawn yet, oldest first. */
+  /** New rows that have not been drawn yet, oldest first. */
   #waiting: ListRow[] = []
   /** The number of the last request to show; Infinity while the list is not paused. */
   #pausedAt = Infinity

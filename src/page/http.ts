@@ -59,7 +59,7 @@ function parsed(text: string): {
   try {
     return JSON.parse(text) as ReturnType<typeof parsed>
   } catch {
-    throw new Error('The answer does not come from evroute. Is a proxy in between?')
+    throw new Error('The answer does not come from evroute. Is there a proxy in between?')
   }
 }
 

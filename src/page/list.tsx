@@ -98,7 +98,7 @@ function useScroll(box: RefObject<HTMLDivElement | null>): {
   const newest = rows.at(-1)?.seq ?? Infinity
   /** The newest request when the list was drawn last. */
   const drawn = useRef(newest)
-  /** The newest request when the list was at its top. */
+  /** The request that was newest when the list was last at its top. */
   const seen = useRef(newest)
   if (view.value.top === 0) seen.current = newest
 

@@ -8,7 +8,7 @@ export interface Notice {
   readonly text: string
   readonly isProblem?: boolean
   readonly offer?: { readonly label: string; readonly act: () => void } | undefined
-  /** The state that the notice is about. The notice closes when the state ends. */
+  /** Why the notice is shown: a lost connection, or a planned next answer. Once that is over, the notice closes. */
   readonly cause?: 'no connection' | 'next answer' | undefined
 }
 

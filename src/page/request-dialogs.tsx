@@ -100,7 +100,7 @@ function RequestForm({ initial, send }: FormParts): JSX.Element {
         </textarea>
       </label>
       <p class="muted">
-        A path means this receiver, and a URL a different server. The request is signed with the
+        A path goes to this receiver, and a URL to that server. The request is signed with the
         secret of this receiver, if it has one.
       </p>
       <div class="actions">

@@ -34,7 +34,7 @@ class Session {
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
   readonly connection = signal<'connecting' | 'open' | 'lost'>('connecting')
-  /** Why the receiver refuses to send its requests; undefined if it does not. */
+  /** Why the receiver does not let this page read its requests; undefined if it does. */
   readonly refusal = signal<string | undefined>(undefined)
   readonly receiver = signal<api.ReceiverFacts | undefined>(undefined)
   readonly selected = signal<number | null>(null)
@@ -52,7 +52,7 @@ class Session {
   /** Whether the list still shows the requests of an earlier stream. */
   #isStale = false
   #typingPause: number | undefined
-  /** How many times a capture was opened or closed. Shows whether an answer belongs to the last time. */
+  /** How many times a capture was opened or closed, so that answers to earlier reads can be ignored. */
   #captureReads = 0
   #endFollowing: () => void = () => undefined
 
@@ -125,7 +125,7 @@ class Session {
     if (read === undefined || number !== this.#captureReads) return
     this.#endFollowing()
     this.close()
-    // End a pause, because it would hide every captured request whose number is above that of the pause.
+    // End a pause, because it would hide every captured request with a higher number than the last one before it.
     if (this.isPaused.value) this.togglePause()
     this.list.clear()
     this.capture.value = { ...read, file }
@@ -288,7 +288,7 @@ class Session {
     if (state === 'open' || refusal !== undefined) this.refusal.value = refusal
     if (state !== 'open') return
     closeNotice('no connection')
-    // Check the filter again, because its check may have failed without a connection.
+    // Check the filter again, because its check may have failed for lack of a connection.
     if (this.isFilterUnfinished.value) void this.#applyFilter()
   }
 

@@ -7,7 +7,7 @@ import { Expectations } from './expectations.tsx'
 import { session } from './session.ts'
 import { counted } from './text.ts'
 
-/** Higher counts show as `999+`. They fit a fixed width, so that the other buttons don't move. */
+/** Higher counts show as `999+`, which fits the button's width, so that the other buttons don't move. */
 const failuresShownMax = 999
 
 /** The controls in the header of the page. None of them changes the list. */

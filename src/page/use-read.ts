@@ -7,7 +7,7 @@ export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
 
 /**
- * Reads again when a dependency changes. Keeps the previous value until the next one arrives, also after an error.
+ * Reads again when a dependency changes. Keeps the previous value until the next one arrives, even after an error.
  * Ignores an answer only if a later read was answered first. Doesn't wait for the latest read, because reads may begin
  * faster than the server answers.
  */

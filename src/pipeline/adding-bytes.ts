@@ -14,7 +14,7 @@ export class AddingBytes {
     return this.#bytes >= bytesMax
   }
 
-  /** Adds events. Their bytes count until the store has answered. Does not keep the events in memory until then. */
+  /** Adds events. Their bytes count until the store has answered. Meanwhile, holds no reference to the events. */
   async add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,

@@ -122,6 +122,7 @@ export class Pipeline {
     void this.#dispatcher.reconfigure(targets).then(() => this.#targets.close(retired))
   }
 
+  /** Replaces the retention policy, and applies it at once. */
   replaceRetention(policy: RetentionPolicy): void {
     this.#retention.replacePolicy(policy)
   }
@@ -160,6 +161,7 @@ export class Pipeline {
     return this.#dispatcher.idle()
   }
 
+  /** Reads the ledger of all deliveries, or of those to one destination. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     return this.#options.store.ledger(request)
   }

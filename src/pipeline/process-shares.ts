@@ -37,6 +37,7 @@ interface ProcessSharesOptions {
   /** Whether this process purges the store and may report its metrics. A service does; a command doesn't. */
   readonly looksAfterStore: boolean
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
+  /** Called whenever shares may have changed. */
   readonly changed: () => void
   /** Called with the error that made the store unusable. No heartbeats are sent afterwards. */
   readonly failed: (error: unknown) => void
@@ -71,7 +72,7 @@ export class ProcessShares implements Peers {
   readonly #processId: string
   #answer: Answer | undefined
   #silence: keyof typeof silences | undefined
-  /** Whether this process has been allowed to use all its shares at least once. A silence resets this. */
+  /** Whether this process has been allowed to use all its shares at least once. Reset when heartbeats fail for long. */
   #hasJoined = false
   #isFirst = false
   #heartbeating: Promise<void> = Promise.resolve()
@@ -84,6 +85,7 @@ export class ProcessShares implements Peers {
     this.#processId = options.runtime.newId()
   }
 
+  /** Sends heartbeats from now on. Call it once. */
   start(): void {
     this.#heartbeating = this.#heartbeat()
   }
@@ -189,7 +191,7 @@ export class ProcessShares implements Peers {
 
   #plan(delayMs: number): void {
     if (this.#closed !== undefined) return
-    // Limit the wait, because the clock may have been set since the heartbeat.
+    // Limit the wait, because the clock may have been changed since the heartbeat.
     const waitMs = Math.min(Math.max(delayMs, 0), heartbeatMs)
     this.#next = this.#options.runtime.clock.schedule(waitMs, () => {
       this.#heartbeating = this.#heartbeat()

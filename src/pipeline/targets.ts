@@ -73,6 +73,7 @@ export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<Sender>()
   #targets: readonly Target[] = []
+  /** The share of each target, in the order of the targets. */
   #shares: readonly EndpointShare[] = []
 
   constructor(options: TargetsOptions) {
@@ -115,7 +116,7 @@ export class Targets {
     return this.#targets.map(({ destination }) => destination.id)
   }
 
-  /** Closes connections, by default of all senders, without waiting for requests in flight. */
+  /** Closes the connections of some senders, or of all by default, without waiting for requests in flight. */
   async close(senders: readonly Sender[] = [...this.#senders]): Promise<void> {
     for (const sender of senders) this.#senders.delete(sender)
     await Promise.all(senders.map((sender) => sender.close()))

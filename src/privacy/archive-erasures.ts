@@ -19,7 +19,7 @@ export interface ErasedArchives extends ArchiveErasure {
   readonly archiveIds?: readonly string[] | undefined
 }
 
-/** Options of {@link ArchiveErasures}. */
+/** The store and the archives that {@link ArchiveErasures} works on. */
 export interface ArchiveErasuresOptions {
   readonly store: Pick<RegulationStore, 'find' | 'noteArchive'>
   /** Erases users from the archives. Never called concurrently. */
@@ -30,7 +30,7 @@ export interface ArchiveErasuresOptions {
 }
 
 /**
- * How long calls of suppressed users may still be accepted. The regulation has an earlier time than its commit, and the
+ * How long after the time of a regulation calls of its users may still be accepted. Its commit comes later, and the
  * clocks of machines differ by seconds.
  */
 const suppressingMsMax = 60_000

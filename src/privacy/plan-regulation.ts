@@ -22,7 +22,7 @@ export interface RegulationRequest {
   readonly sourceIds: readonly string[] | null
 }
 
-/** Options of {@link planRegulation}. */
+/** A request, and the configuration that it applies to. */
 export interface RegulationPlanOptions extends RegulationRequest {
   readonly sources: readonly { readonly id: string }[]
   readonly destinations: readonly Destination[]

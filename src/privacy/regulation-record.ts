@@ -2,7 +2,7 @@ import { isoOrNull } from '../delivery/index.ts'
 import type { NotificationStream, Regulation } from './regulation.ts'
 import { overallStatus, streamStatus } from './status.ts'
 
-/** Makes the record of a regulation, with its users. */
+/** Makes the record of a regulation with all its userIds, for output as JSON. */
 export function regulationRecord(regulation: Regulation) {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }

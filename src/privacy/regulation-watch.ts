@@ -37,6 +37,7 @@ export class RegulationWatch {
     return archives
   }
 
+  /** Registers new archives, then looks once for unfinished regulations. */
   async look(): Promise<void> {
     const archives = await this.register()
     const archiveIds = archives.map(({ id }) => id)
@@ -49,6 +50,7 @@ export class RegulationWatch {
     this.#looking = this.#lookAgain()
   }
 
+  /** Stops looking; resolves once the current look has ended. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#next?.cancel()

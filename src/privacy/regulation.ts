@@ -42,6 +42,7 @@ export interface NotificationStream {
 
 /** A stored regulation, and how far it has got. */
 export interface Regulation extends NewRegulation {
+  /** When it was stored, in milliseconds since 1970. */
   readonly createdAtMs: number
   /** When it finished, in milliseconds since 1970; null until then. */
   readonly finishedAtMs: number | null

@@ -241,7 +241,7 @@ export class Regulations implements RegulationReader {
 
   #rest(): void {
     if (this.#isClosed) return
-    // Carry out regulations that have arrived meanwhile.
+    // Carry out regulations that arrived in the meantime.
     if (this.#hasWork && !this.#isStoreOut) {
       this.#begin()
       return
@@ -266,7 +266,7 @@ export class Regulations implements RegulationReader {
       if (this.#isClosed) return 'done'
       const reason = messageOf(error)
       if (isTemporary(error)) {
-        if (!this.#isStoreOut) log.warn('regulations wait for the store', { error: reason })
+        if (!this.#isStoreOut) log.warn('regulations are waiting for the store', { error: reason })
         this.#isStoreOut = true
         return 'later'
       }

@@ -15,7 +15,10 @@ export interface EraseRequest {
   readonly nowMs: number
   /** Maximum number of rows to check, so that other work waits only briefly. */
   readonly rowsMax: number
-  /** Whether to leave files alone and return `traces`. One rewrite can then serve many regulations. Default: false. */
+  /**
+   * Whether to return `traces` instead of rewriting the files that still contain erased data, so that one rewrite can
+   * serve many regulations; false by default.
+   */
   readonly leavesTraces?: boolean | undefined
 }
 
@@ -98,7 +101,7 @@ export interface RegulationStore extends RegulationReader {
    * regulation itself, suppressions and undelivered notifications still name the users.
    */
   erase(request: EraseRequest): Promise<EraseResult>
-  /** Adds a report to those of other processes. */
+  /** Adds what this process erased from an archive to the reports of other processes. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
   /**
    * Marks a regulation as finished. Stores the counts of its notifications, so that a later purge doesn't change them.
@@ -112,10 +115,11 @@ export interface RegulationStore extends RegulationReader {
 export interface KeptArchive {
   /** Stays the same when the archive moves or its process restarts. */
   readonly id: string
+  /** Its location, for people. */
   readonly name: string
 }
 
-/** What is left of a regulation, for a process that shares the store. */
+/** What a process that shares the store still has to do for a regulation. */
 export interface UnfinishedRegulation {
   readonly id: string
   /** Whether one of the process's archives must still be erased. */

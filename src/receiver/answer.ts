@@ -9,7 +9,6 @@ import {
   type Injections,
   type NextAnswer,
   type PathDirectives,
-  type PlannedWebhook,
 } from './faults/index.ts'
 import type { Reading } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
@@ -17,17 +16,21 @@ import type { ReceiverSettings } from './settings.ts'
 import type { SignatureJudgement } from './signature.ts'
 
 /** The facts about a request that decide its answer. */
-export interface Unanswered extends Reading, Pick<PlannedWebhook, 'endpoint'> {
+export interface Unanswered extends Reading {
   readonly signature: SignatureJudgement
   readonly path: string
+  /** The number of the endpoint that received the request, counting from 1. */
+  readonly endpoint: number
 }
 
 /** How to answer a request. */
-export interface Decision extends Pick<PathDirectives, 'problem'> {
+export interface Decision {
   readonly reply: HttpAnswer | Fault
   readonly delayMs: number
   /** The injected fault, such as `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null
+  /** What is wrong with the path; null if it is valid. */
+  readonly problem: string | null
 }
 
 /**
@@ -52,11 +55,8 @@ export function decide(
   const { delayMs: requestedDelayMs, answer: requested } = directives
   const usualDelayMs = requestedDelayMs ?? source.nextDelayMs()
   const refused = refuse(request, directives, strict)
-  const { content, endpoint } = request
-  const isPlanned = refused === undefined && requested === undefined && content.kind === 'webhook'
-  const next: NextAnswer = isPlanned
-    ? source.nextAnswer({ type: content.type, endpoint })
-    : { answer: requested ?? 200 }
+  const isPlanned = refused === undefined && requested === undefined
+  const next = isPlanned ? nextAnswer(request, source) : { answer: requested ?? 200 }
   const delayMs = requestedDelayMs ?? next.delayMs ?? usualDelayMs
   const given = refused === undefined ? planned(next.answer) : { reply: refused, injected: null }
   const injected = [delayMs > 0 ? `delay ${formatDuration(delayMs)}` : null, given.injected]
@@ -101,6 +101,14 @@ const unreadCodes: ReadonlySet<RefusalCode> = new Set([
   'incomplete_body',
   'method_not_allowed',
 ])
+
+function nextAnswer(
+  { content, endpoint }: Unanswered,
+  source: Pick<Injections, 'nextAnswer'>,
+): NextAnswer {
+  if (content.kind !== 'webhook') return { answer: 200 }
+  return source.nextAnswer({ type: content.type, endpoint })
+}
 
 function planned(given: GivenAnswer): Pick<Decision, 'reply' | 'injected'> {
   if (isFault(given)) return { reply: given, injected: given }

@@ -33,7 +33,7 @@ export function isLocalRequest({
 
 /** Resolves when a response can take more data, or is closed. */
 export async function drained(response: ServerResponse): Promise<void> {
-  // A destroyed response emits neither event.
+  // A destroyed response emits neither `drain` nor `close`.
   if (response.destroyed) return
   const over = new AbortController()
   const settled = ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }))

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { errorAnswer, listen, sendAnswer } from '../http/index.ts'
 import { createRuntime } from '../runtime/index.ts'
 import { receiverApp } from './app.ts'
@@ -42,10 +43,7 @@ export async function openCaptureViewer({
   const app = receiverApp(
     {
       answer: (request, response) => api.answer(request, response),
-      receive: (_request, response) => {
-        sendAnswer(response, refusal)
-        return Promise.resolve()
-      },
+      receive: (_request, response) => refuseWebhook(response),
     },
     runtimeLog,
   )
@@ -61,8 +59,14 @@ export async function openCaptureViewer({
   }
 }
 
-const refusal = errorAnswer(
-  405,
-  'method_not_allowed',
-  'This server shows a capture and receives no webhooks: run evroute listen',
-)
+function refuseWebhook(response: ServerResponse): Promise<void> {
+  sendAnswer(
+    response,
+    errorAnswer(
+      405,
+      'method_not_allowed',
+      'This server shows a capture and receives no webhooks: run evroute listen',
+    ),
+  )
+  return Promise.resolve()
+}

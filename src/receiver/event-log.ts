@@ -37,7 +37,7 @@ export class EventLog {
     missing: 0,
   })
 
-  /** @param waits - stops waiting for unfinished listeners when the receiver closes */
+  /** @param waits - ends the wait for listeners that have not finished when the receiver closes */
   constructor(eventsMax: number, log: Log, waits: Waits) {
     this.#eventsMax = eventsMax
     this.#log = log
@@ -125,11 +125,16 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value
 }
 
-function countWith(before: ReceivedCounts, { kind, signature }: ReceivedEvent): ReceivedCounts {
-  const counts = { ...before, received: before.received + 1 }
-  counts[kind === 'webhook' ? 'wellFormed' : 'malformed'] += 1
-  if (signature !== 'unchecked') counts[signature] += 1
-  return Object.freeze(counts)
+function countWith(counts: ReceivedCounts, event: ReceivedEvent): ReceivedCounts {
+  const { kind, signature } = event
+  return Object.freeze({
+    received: counts.received + 1,
+    wellFormed: counts.wellFormed + Number(kind === 'webhook'),
+    malformed: counts.malformed + Number(kind === 'malformed'),
+    valid: counts.valid + Number(signature === 'valid'),
+    invalid: counts.invalid + Number(signature === 'invalid'),
+    missing: counts.missing + Number(signature === 'missing'),
+  })
 }
 
 /** Returns the bytes of an event that count against the memory limit: its body, and the answer of its target. */

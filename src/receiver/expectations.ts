@@ -18,7 +18,7 @@ import type { Waits } from './waits.ts'
 
 /** Options for waiting until an expectation is met. */
 export interface ExpectOptions {
-  /** How long to wait; default the expectation's `within`, or else 4 s. With Infinity, only `within` is a limit. */
+  /** How long to wait; by default the expectation's `within`, or else 4 s. With Infinity, only `within` counts. */
   readonly timeoutMs?: number | undefined
   /** Counts only events with a higher `seq`; default 0, all since the start. */
   readonly after?: number | undefined

@@ -25,7 +25,6 @@ import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted } from './answer.ts'
 import { delayMsMax } from './faults/index.ts'
 import { headersOf } from './inspect-request.ts'
-import type { ReceivedEvent } from './received-event.ts'
 import type { ReceiverOptions } from './settings.ts'
 
 /** A target to which webhooks are forwarded. */
@@ -56,9 +55,13 @@ export interface Forwarding {
 }
 
 /** The parts of a received request that forwarding needs. */
-export interface ForwardedRequest extends Pick<ReceivedEvent, 'type' | 'path' | 'rawBody'> {
+export interface ForwardedRequest {
+  /** The type of the webhook; null if the request is malformed. */
+  readonly type: EventType | null
+  readonly path: string
   /** Only end-to-end headers are passed on. */
   readonly headers: readonly Header[]
+  readonly rawBody: Buffer
 }
 
 /** The settings for forwarding, checked. */
@@ -86,8 +89,9 @@ export class Forwarder {
 
   /**
    * Posts a request with its bytes and headers to the target for its type, or else to the one for all other types. Adds
-   * `Via`. Doesn't follow redirects. Refuses a request that this receiver has already forwarded and, without a time
-   * limit, any request while 100 are in flight. Never rejects. Returns undefined if there is no target for the type.
+   * `Via`. Doesn't follow redirects. Refuses a request that this receiver has already forwarded. If
+   * no time limit is set, also refuses requests while 100 are in flight. Never rejects. Returns undefined if there is
+   * no target for the type.
    */
   async forward(received: ForwardedRequest): Promise<Forwarding | undefined> {
     const { targets } = this.#settings

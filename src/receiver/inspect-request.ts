@@ -71,7 +71,7 @@ export class RequestReader {
       case 'too_slow':
         return refused(bytes, 'body_too_slow', 'The body did not arrive within 30 s')
       case 'cut_off':
-        return refused(bytes, 'incomplete_body', `The body broke off after ${bytes.length} bytes`)
+        return refused(bytes, 'incomplete_body', `The body was cut off after ${bytes.length} bytes`)
     }
   }
 }
@@ -82,8 +82,8 @@ function refused(rawBody: Buffer, code: RefusalCode, message: string): Contents 
 
 /**
  * Any web page in a browser can send requests to this machine. A POST from a page has an `Origin`. A GET or HEAD has
- * none. It has no `Sec-Fetch-Site` either if the page's host name resolves to this machine (DNS rebinding), so its Host
- * must be a loopback name. A POST without an `Origin` may have any Host, because tunnels send any.
+ * none. It has no `Sec-Fetch-Site` either if the page's host name resolves to this machine (DNS rebinding). So the Host
+ * of a GET or HEAD must be a loopback name. A POST without an `Origin` may have any Host, because tunnels send any.
  */
 function withheldReason(
   { method, headers }: IncomingMessage,

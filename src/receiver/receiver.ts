@@ -40,7 +40,7 @@ export interface WaitOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** How long a closing receiver waits for listeners. It waits longer for requests. */
+/** How long a closing receiver waits for event listeners to finish. It waits longer for requests in progress. */
 const listenersGraceMs = 250
 
 /**

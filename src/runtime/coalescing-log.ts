@@ -31,7 +31,7 @@ export class CoalescingLog implements Log {
   /** Like `info`, but writes repetitions too. */
   readonly each: LogLine
   readonly #clock: Clock
-  /** The kinds of lines, the one that was not logged for longest first. Repetitions are reported in this order. */
+  /** The kinds of lines, in the order of their last lines. Repetitions are reported in this order. */
   readonly #kinds = new Map<string, Kind>()
   #timer: Timer | undefined
   #isClosed = false

@@ -17,7 +17,7 @@ export interface Log {
   readonly warn: LogLine
 }
 
-/** The severity of a line. */
+/** The severity of a line: `debug`, `info` or `warn`. */
 export type LogLevel = keyof Log
 
 /** All levels, from the least severe to the most. */

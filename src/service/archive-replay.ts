@@ -117,6 +117,7 @@ class ReplayRun {
     this.#signal = signal
   }
 
+  /** @returns false if the signal ended the replay early */
   async send({ sources, destinations }: Choice, request: ReplayRequest): Promise<boolean> {
     const { add, hasRoom, look, runtime } = this.#options
     for (const { id, archive } of sources) {

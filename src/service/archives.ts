@@ -56,7 +56,7 @@ export class Archives {
 
   /**
    * Creates and locks the folders of these sources. Later ones are locked at their first use. Throws
-   * `cannot_write_file`, also if a different process uses a folder.
+   * `cannot_write_file`, for example if another process is using a folder.
    */
   async open(sources: ErasureRequest['sources']): Promise<void> {
     for (const { archive } of sources) if (archive !== undefined) await this.#at(archive.directory)
@@ -162,7 +162,7 @@ export class Archives {
 function lockFolder(directory: string): Promise<FileLock> {
   return FileLock.take(join(directory, '.evroute-archive-lock'), {
     code: 'cannot_write_file',
-    message: `Cannot write the archive ${directory}: another process uses it`,
+    message: `Cannot write the archive ${directory}: another process is using it`,
     hint: 'Stop that process, or give each process a folder of its own.',
   })
 }

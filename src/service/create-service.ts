@@ -20,7 +20,7 @@ type Given<Settings> = Settings extends string
 /** The content of an `evroute.config.json` as an object. If a port is left out, a free one is used. */
 export type ServiceConfiguration = Given<GivenDocument>
 
-/** Options of {@link createService}. */
+/** A configuration, and where the service takes its environment, clock and log from. */
 export interface CreateServiceOptions {
   /** The path of a configuration file, or its content. Paths in the content are relative to the working directory. */
   readonly configuration: string | ServiceConfiguration

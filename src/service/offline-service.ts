@@ -12,6 +12,7 @@ import { ServiceRegulations } from './service-regulations.ts'
 interface OfflineServiceOptions {
   readonly configuration: Configuration
   readonly runtime: Runtime
+  /** The URL of a store to use instead of the configured one. */
   readonly storeUrl?: string | undefined
 }
 

@@ -23,6 +23,7 @@ export interface ServiceWork {
 export interface ServiceOptions {
   readonly configuration: Configuration
   readonly runtime?: Runtime
+  /** What this process does; `all` by default. */
   readonly role?: ServiceRole | undefined
   /** Called with a fatal error. Close the service when it is called. */
   readonly failed?: ((error: unknown) => void) | undefined

@@ -17,7 +17,7 @@ interface ServiceRegulationsOptions extends Omit<
   readonly archives: Archives
   /** Resolves once all events that are stored are also archived. */
   readonly archived: () => Promise<unknown>
-  /** Access to the other processes that share the store; undefined to take no part in their regulations. */
+  /** Access to other processes that share the store; undefined to take no part in their regulations. */
   readonly shared?: SharedRegulations | undefined
   /** Whether this process may use the archives. If false, it leaves registered ones to the services that write them. */
   readonly keepsArchives: boolean
@@ -54,6 +54,7 @@ export class ServiceRegulations extends Regulations {
     else this.#watch.start()
   }
 
+  /** Looks for new regulations from other processes now. */
   async look(): Promise<void> {
     await this.#watch?.look()
   }
@@ -65,8 +66,8 @@ export class ServiceRegulations extends Regulations {
 
   async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
     const { archives, archived, configuration, keepsArchives } = this.#options
-    // Don't await anything before register(), so that it reads these same sources: their archives are erased below,
-    // and all archives that it returns are reported as erased.
+    // Don't await anything before register(), which must read the same sources: all archives that it returns are
+    // reported as erased, but only those of `sources` are erased below.
     const { sources } = configuration()
     const kept = (await this.#watch?.register()) ?? []
     await archived()

@@ -11,8 +11,8 @@ const opening = { cannot: 'Cannot open the store' }
 /** Options that apply to some engines; the others ignore them. */
 export interface OpenStoreOptions {
   /**
-   * Called when another process leaves deliveries to claim. `dueTimes` has their lanes; undefined means any lane.
-   * Notifications can be lost, so also poll for due deliveries.
+   * Called when another process has added deliveries that this one may claim. `dueTimes` has their lanes; undefined
+   * means any lane. Notifications can be lost, so also poll for due deliveries.
    */
   readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
   /**

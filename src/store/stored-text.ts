@@ -3,7 +3,7 @@ const escapeMark = '\u001a'
 
 /**
  * The characters to escape: NUL, which no engine stores in a text; lone surrogates, which UTF-8 cannot encode;
- * and the mark itself.
+ * and {@link escapeMark} itself.
  */
 const unstorable =
   /[\0\u001a]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g

@@ -14,7 +14,7 @@ const pairColumns = { user_id: 'text', source_id: 'text' } as const
 
 /**
  * Returns the condition that a user's calls from a source are dropped. A suppression also applies to replays of its
- * source. While no user is suppressed, a statement finds that out once, not for each row.
+ * source. It begins with a check that a statement makes only once, which saves time while no user is suppressed.
  *
  * @param userId - an expression; qualify a column with its table
  */

@@ -29,7 +29,7 @@ interface Answering {
 /**
  * Starts calls from another thread in order, and answers each once its method has ended.
  *
- * @returns a function that sends a notice at once, after earlier answers
+ * @returns a function that sends a notice to the other thread: at once, but after the answers that are already waiting
  */
 export function answerCalls(
   port: MessagePort,

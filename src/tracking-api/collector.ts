@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../http/index.ts'
 import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
 import { stopwatch, type Clock } from '../runtime/index.ts'
-import { refusalAnswer, refuse, success, type Refusal } from './answer.ts'
+import { refusalAnswer, refuse, success, tryLaterMs, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import type { Document } from './decode-body.ts'
 import type { TrackingApiOptions, TrackingObserver, TrackingSource } from './ports.ts'
@@ -29,6 +29,7 @@ type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 /** Facts about calls that the answer needs. The calls themselves must not stay in memory while the store works. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
+  /** Whether the request had a single call instead of a batch. */
   readonly isAlone: boolean
 }
 
@@ -77,6 +78,7 @@ export class Collector {
     return waitMs > 0 ? { ...overRate(waitMs), source: admission.source } : admission
   }
 
+  /** Returns the source of a write key, or a refusal if it may not send. */
   admit(writeKey: string | undefined): Admission {
     if (writeKey === undefined) return refuse('unknown_write_key', 'The request has no write key')
     const source = this.#options.sourceOf(writeKey)
@@ -98,7 +100,7 @@ export class Collector {
 
   #refusedAsFull(source: TrackingSource | undefined): HttpAnswer {
     const message = 'The store is behind: too many events are waiting to be stored'
-    return this.refused({ ...refuse('queue_full', message), source })
+    return this.refused({ ...refuse('queue_full', message, tryLaterMs), source })
   }
 
   /** Not async: an async frame would keep the document in memory while the calls are being stored. */
@@ -137,7 +139,7 @@ export class Collector {
     if (results === undefined) {
       this.#rateLimits.giveBack(source, calls.sent.length + calls.tooLarge.length)
       const message = 'The events cannot be stored at the moment: send them again'
-      return this.refused({ ...refuse('store_unavailable', message), source })
+      return this.refused({ ...refuse('store_unavailable', message, tryLaterMs), source })
     }
     this.#observer?.stored({ sourceId: source.id, durationMs: elapsedMs() })
     const outcome = tally(calls, results)
@@ -182,5 +184,5 @@ function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> 
 }
 
 function overRate(waitMs: number): Refusal {
-  return { ...refuse('rate_limited', 'The source exceeds its rate limit'), retryAfterMs: waitMs }
+  return refuse('rate_limited', 'The source exceeds its rate limit', waitMs)
 }

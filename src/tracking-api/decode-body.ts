@@ -22,6 +22,9 @@ export const wireBytesMax: number = limits.intakeBatchBytesMax + gzipOverheadByt
 /** Limits concurrent inflating: more bodies would only occupy memory while they wait for the same threads. */
 const inflating = new Turns({ turnsMax: 4, clock: systemClock })
 
+/** The wait in `Retry-After` while there is no room for bodies. */
+const crowdedWaitMs = 5_000
+
 const inflateGzip = promisify(gunzip)
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
@@ -57,13 +60,13 @@ function encodingHint(contentEncoding = ''): string {
 
 /** Refuses a body because the memory for bodies is used up. */
 export function crowded(): Refusal {
-  return refuse('queue_full', 'Too many requests are arriving at once')
+  return refuse('queue_full', 'Too many requests are arriving at once', crowdedWaitMs)
 }
 
 /** Refuses a batch above `limits.intakeBatchBytesMax`. */
 export function batchTooLarge(): Refusal {
   const bytesMax = limits.intakeBatchBytesMax
-  const message = `Exceeds the payload limit: a batch may have at most ${bytesMax} bytes`
+  const message = `Exceeds the payload limit: a batch may be at most ${bytesMax} bytes`
   return refuse('batch_too_large', message)
 }
 

@@ -49,7 +49,7 @@ export function prepareCalls(
     const messageId = messageIdOf(call)
     // A call in a small body is small too.
     if (bodyBytes > limits.callBytesMax && isTooLarge(call)) {
-      const message = `A call may have at most ${limits.callBytesMax} bytes`
+      const message = `A call may be at most ${limits.callBytesMax} bytes`
       tooLarge.push({ index, messageId, code: 'event_too_large', message })
       continue
     }

@@ -9,7 +9,10 @@ import {
 } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 
-/** The content that a route accepts: a batch, or a call of the type in its path. A pixel's path can have any text. */
+/**
+ * The content that a route accepts: a batch, or a call of the type in its path. The path of a pixel can
+ * have any text in place of the type.
+ */
 export type Expected =
   { readonly kind: 'batch' } | { readonly kind: 'call'; readonly type: CallType | (string & {}) }
 

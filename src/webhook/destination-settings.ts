@@ -16,7 +16,8 @@ import {
 
 /**
  * The settings of a destination, before {@link checkDestination} checks them. By default, a destination is enabled,
- * accepts historical events, and gets 10 requests at once per endpoint. Alias ids have the specification's names.
+ * accepts historical events, and gets 10 requests at once per endpoint. The ids in webhooks of alias
+ * calls have the names of the specification.
  */
 export interface DestinationSettings
   extends

@@ -310,7 +310,7 @@ describe('the admin API', () => {
     const { status, body } = await sendRequest(`${url}/readyz`)
     expect({ status, body }).toEqual({
       status: 503,
-      body: { status: 'not_ready', reasons: ['The readiness could not be checked'] },
+      body: { status: 'not_ready', reasons: ['Readiness could not be checked'] },
     })
     expect(warnings).toMatchObject([{ error: 'at /srv/secret.ts' }])
   })

@@ -61,7 +61,7 @@ describe('readArchive', () => {
     await put('c.ndjson', row('m_3', { properties: { text: 'x'.repeat(2_000_000) } }))
     expect(await readAll()).toEqual({
       ids: ['m_1', 'm_2'],
-      problems: [[join(dayOf(), 'c.ndjson'), 'line 1: A row must have at most 1048576 bytes']],
+      problems: [[join(dayOf(), 'c.ndjson'), 'line 1: A row must be at most 1048576 bytes']],
     })
   })
 

@@ -82,7 +82,7 @@ describe('the identifiers of a row', () => {
     const numbers = Array.from({ length: 50 }, (_, index) => index)
     expect(read({ userId: numbers, email: ['e1', 'e2'] })).toHaveLength(100)
     expect(messageOf({ userId: numbers, email: ['e1', 'e2', 'e3'] })).toBe(
-      'The identifiers in the row make 150 members, but at most 100 are allowed',
+      'The identifiers in the row produce 150 members, but at most 100 are allowed',
     )
   })
 

@@ -170,7 +170,7 @@ describe('an agent', () => {
       'trak',
     )
     expect(await refusal(client, 'start_receiver', { respond: ['sometimes'] })).toContain(
-      'An answer is',
+      'An answer can be',
     )
     const tooLong = { receiver, match: 'type:track', timeoutSeconds: 3_600 }
     expect(await refusal(client, 'wait_for_webhook', tooLong)).toContain('timeoutSeconds')

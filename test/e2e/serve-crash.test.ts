@@ -153,7 +153,7 @@ test('services do not share an archive, and a killed one leaves its archive to t
   const { service } = await serving(one)
   const refused = await runBinary(['serve', '--config', other])
   expect(refused).toMatchObject({ code: 7, stdout: '' })
-  const inUse = `Cannot write the archive ${directory}: another process uses it`
+  const inUse = `Cannot write the archive ${directory}: another process is using it`
   expect(refused.stderr).toContain(inUse)
   service.signal('SIGKILL')
   await service.ended

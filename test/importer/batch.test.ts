@@ -86,8 +86,8 @@ describe('defaults shared by many calls', () => {
     expect(await codesOf(text(limits.callBytesMax))).toEqual(new Set(['row']))
     expect(await codesOf(text(limits.callBytesMax + 1))).toEqual(
       new Set([
-        'event_too_large The context and integrations of the batch have 32769 bytes, ' +
-          'but a call including them may have at most 32768',
+        'event_too_large The context and integrations of the batch are 32769 bytes, ' +
+          'but a call that includes them may be at most 32768',
       ]),
     )
   })
@@ -105,8 +105,8 @@ describe('defaults shared by many calls', () => {
 
 describe('a batch document that is broken around its calls', () => {
   it.each([
-    ['{"x":nope,"batch":[{"a":1}]}', 'The text around the calls of the batch is not valid JSON'],
-    ['{"batch":[{"a":1}],"x":nope}', 'The text around the calls of the batch is not valid JSON'],
+    ['{"x":nope,"batch":[{"a":1}]}', 'Outside its calls, the batch is not valid JSON'],
+    ['{"batch":[{"a":1}],"x":nope}', 'Outside its calls, the batch is not valid JSON'],
     ['{"batch":[{"a":1}] "x":1}', 'A comma is missing after the calls'],
     ['{"batch":[{"a":1}],}', 'A value is missing before this brace'],
     ['{"batch":[{"a":1}],,"x":1}', 'A value is missing before this comma'],

@@ -96,7 +96,7 @@ test('a request of a receiver has no faults in any look or state', async () => {
   await page.getByText('Reading the request…').waitFor()
   await check(page, 'loading')
   reading.open()
-  await page.getByText('Answer of your application').waitFor()
+  await page.getByText("Your application's answer").waitFor()
   await page.getByRole('button', { name: 'Resend', exact: true }).hover()
   await check(page, 'forwarded, overflow')
   await page.keyboard.press('k')

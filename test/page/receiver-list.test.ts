@@ -223,7 +223,7 @@ test('the list says after a burst what the receiver no longer keeps, and shows w
   for (let index = 0; index < 60; index++) await send(paid)
   await page.getByRole('listbox').press('ArrowDown')
   await page.keyboard.press('End')
-  await page.getByText('The receiver does not keep this request').waitFor()
+  await page.getByText('The receiver no longer has this request').waitFor()
   await page.getByText('The receiver no longer keeps 60 older requests (1 failed)').waitFor()
   await expect.poll(() => rows.last().innerText()).toMatch(/#61\b/)
   await expect.poll(() => page.getByText('Reading…').count()).toBe(0)

@@ -11,7 +11,7 @@ test('a view stays if the service does not answer, and says so until it does', a
   const answers = [
     ['There is no answer. Is evroute still running?', (route: Route) => route.abort()],
     [
-      'The answer does not come from evroute. Is a proxy in between?',
+      'The answer does not come from evroute. Is there a proxy in between?',
       (route: Route) => route.fulfill({ status: 502, body: '<html>Bad Gateway' }),
     ],
   ] as const

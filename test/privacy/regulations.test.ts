@@ -266,7 +266,9 @@ describe('An error of the store', () => {
       await clock.advance(1_500)
       await idle
       for (const id of ids) expect(store.get(id).finishedAtMs).not.toBeNull()
-      expect(warnings).toEqual([{ message: 'regulations wait for the store', error: 'No room' }])
+      expect(warnings).toEqual([
+        { message: 'regulations are waiting for the store', error: 'No room' },
+      ])
       expect(archiveRequests).toHaveLength(2)
       expect(clock.nextDueMs()).toBeUndefined()
     },

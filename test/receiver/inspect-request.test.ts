@@ -184,7 +184,7 @@ describe('a request that is not a webhook', () => {
     socket.end()
     expect(await received).toMatchObject({
       code: 'incomplete_body',
-      reason: expect.stringMatching(/^The body broke off after \d bytes$/) as string,
+      reason: expect.stringMatching(/^The body was cut off after \d bytes$/) as string,
       signature: 'unchecked',
       status: 400,
     })

@@ -111,7 +111,11 @@ describe('Archives', () => {
     const acceptedAtMs = Date.UTC(2026, 0, 2)
     expect(await erase(['u_1'], acceptedAtMs - 1)).toEqual({ events: 0, files: 0, problems: [] })
     expect(await erase(['u_2'], acceptedAtMs)).toEqual({ events: 0, files: 0, problems: [] })
-    expect(await erase(['u_1', 'u_2'], acceptedAtMs)).toEqual({ events: 3, files: 3, problems: [] })
+    expect(await erase(['u_1', 'u_2'], acceptedAtMs)).toEqual({
+      events: 3,
+      files: 3,
+      problems: [],
+    })
     expect(await kept()).toEqual([])
     await keep('m_4')
     expect(await kept()).toEqual(['m_4'])
@@ -129,7 +133,7 @@ describe('Archives', () => {
     const { keep: keepElsewhere, kept: keptElsewhere } = other
     const inUse = {
       ...refused,
-      message: `Cannot write the archive ${directory}: another process uses it`,
+      message: `Cannot write the archive ${directory}: another process is using it`,
       hint: 'Stop that process, or give each process a folder of its own.',
     }
     for (const each of [source, linked]) {

@@ -281,7 +281,7 @@ describe('a reloaded configuration', () => {
     const { track, reconfigure, warnings } = await startService(documentFor(endpoint))
     await reconfigure(archived)
     expect(await track('m_1')).toMatchObject({ status: 503 })
-    const error = `Cannot write the archive ${directory}: another process uses it`
+    const error = `Cannot write the archive ${directory}: another process is using it`
     expect(warnings).toMatchObject([{ error, sourceId: 'website' }])
     await other.service.close()
     expect(await track('m_1')).toMatchObject(taken)
@@ -342,7 +342,11 @@ describe('a reloaded configuration', () => {
     const before = service.address
     const restarting = {
       listen: { port: before.port + 1 },
-      admin: { port: 1, token: 'another-token-no-secret', metricsToken: 'metrics-token-no-secret' },
+      admin: {
+        port: 1,
+        token: 'another-token-no-secret',
+        metricsToken: 'metrics-token-no-secret',
+      },
       store: 'sqlite:./other.db',
     }
     expect(await reconfigure(documentFor(endpoint, restarting))).toEqual([

@@ -52,7 +52,7 @@ test('a body that arrives too slowly is refused, and the connection closes', asy
 })
 
 describe('a batch that is too large', () => {
-  const tooLarge = 'Exceeds the payload limit: a batch may have at most 512000 bytes'
+  const tooLarge = 'Exceeds the payload limit: a batch may be at most 512000 bytes'
 
   test.each([
     ['5 MB, after which the connection goes on', 5 * megabyte, 'keep-alive'],

@@ -52,10 +52,10 @@ export interface Situation extends Sent {
 
 const nothing = { success: true, accepted: 0, rejected: [] }
 const one = { success: true, accepted: 1, rejected: [] }
-const tooLarge = 'Exceeds the payload limit: a batch may have at most 512000 bytes'
+const tooLarge = 'Exceeds the payload limit: a batch may be at most 512000 bytes'
 const notGzip = 'The body is not valid gzip'
 const notJson = 'The body is not valid JSON'
-const eventMessage = 'A call may have at most 32768 bytes'
+const eventMessage = 'A call may be at most 32768 bytes'
 
 export const accepted: readonly Situation[] = [
   { name: 'one call', document: { batch: [track] }, status: 200, answer: one },

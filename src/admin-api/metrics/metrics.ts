@@ -37,7 +37,7 @@ const latencyBucketsSeconds = [
 /** From 5 ms to the timeout of a request. */
 const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
 
-/** From 0.5 ms: the store needs only one write for a batch of calls. */
+/** The first is 0.5 ms, because a batch of calls takes only one write to the store. */
 const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
 /** Maximum number of values of a `reason` or `status` label per destination. Further values count as `other`. */
@@ -324,7 +324,7 @@ function countersIn(registry: Registry) {
     ),
     opened: counter(
       'evroute_webhook_connections_opened_total',
-      'Connections to endpoints that were opened.',
+      'Connections opened to endpoints.',
       ['destination'],
     ),
     reused: counter(

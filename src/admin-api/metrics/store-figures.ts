@@ -6,6 +6,7 @@ import type { TableRows } from '../../store/index.ts'
 /** The backlog of a destination. */
 export interface QueueState {
   readonly destinationId: string
+  /** Pending deliveries, including those in flight. */
   readonly pending: number
   /** The earliest due time of deliveries not in flight, in milliseconds since 1970; null if there are none. */
   readonly oldestDueAtMs: number | null

@@ -63,7 +63,7 @@ export function readingTools({ run, access }: CommandRunner): readonly AgentTool
         source: text()
           .optional()
           .describe(
-            'A source in the configuration. If given, plans for the configured destinations.',
+            'A source in the configuration. If given, the plan is for the configured destinations.',
           ),
       },
       output: commandOutput,

@@ -147,7 +147,7 @@ function findingText(finding: HandlerFinding, { style, columns = Infinity }: Che
   return `\n${lines.join('\n')}\n`
 }
 
-/** Names the first few cases. The verdicts above show all of them. */
+/** Names the first few cases. The printed verdicts above this text show all of them. */
 function casesText(cases: readonly string[]): string {
   const more = cases.length - casesNamedMax
   if (more <= 1) return cases.join(', ')

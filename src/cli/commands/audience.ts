@@ -8,7 +8,7 @@ const membersMax = 1_000_000
 
 const whereText =
   'If `evroute serve` is delivering from the store, or the store is in memory, the command goes through the\n' +
-  'admin API of that service. Otherwise it delivers by itself. A dry run only reads the store.'
+  'admin API of that service. Otherwise the command delivers. A dry run only reads the store.'
 
 const exitCodesText =
   'Exit codes: 0 success; 2 usage, a wrong configuration or token; 3 rows were rejected; 4 a delivery\n' +
@@ -111,7 +111,7 @@ ${exitCodesText}`,
 
 const addRemove = command({
   name: 'remove',
-  summary: 'remove all members of an audience, and the audience',
+  summary: 'remove an audience with all its members',
   description:
     'Removes all members of an audience or a computed trait, each with an identify call, and deletes it.',
   arguments: [['<key>', keyText]],

@@ -14,7 +14,7 @@ import { writeData } from '../io.ts'
 
 const options = {
   ...inGroup('The webhooks:', {
-    secret: option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]'),
+    secret: option('--secret <value>', 'signing secret: @file, env:NAME [EVROUTE_SECRET]'),
     types: option('--type <type>', 'send only this type, repeatable', eventTypesFlag),
     headers: option('-H, --header <name: value>', 'static header, repeatable', headerFlag),
     only: option('--only <case>', 'send only this case, repeatable', repeatable),

@@ -92,7 +92,7 @@ const addRetry = command({
   name: 'retry',
   summary: 'make deliveries due again',
   description:
-    'Makes failed, expired and retrying deliveries due at once. Each gets a new retry window, and ' +
+    'Makes failed, expired and retrying deliveries due immediately. Each gets a new retry window, and ' +
     'may use all of its endpoints again. Takes an id, or flags that select deliveries.',
   arguments: [['[id]', idText]],
   options: {

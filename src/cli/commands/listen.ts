@@ -66,11 +66,11 @@ const options = {
   ...inGroup('Answers:', {
     respond: option(
       '--respond <plan>',
-      'answers; 503x2,200 is 503, 503, then 200 [200]',
+      'answers, such as 503x2,reset; repeatable [200]',
       repeatable,
     ),
     delayMs: option('--delay <duration>', 'wait before answers, such as 6s or 1s..8s', delayFlag),
-    failShare: option('--fail <percent>', 'share of answers that fail: 500, or --fault', shareFlag),
+    failShare: option('--fail <percent>', 'share of webhooks that get 500 or --fault', shareFlag),
     fault: option<Fault>('--fault <name>', 'fault to use, listed below'),
     seed: option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER)),
     tls: option<TlsKind>('--tls <kind>', 'serve HTTPS, with a certificate of this kind'),

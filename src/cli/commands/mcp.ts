@@ -13,7 +13,8 @@ export type McpValues = ValuesOf<typeof options>
 export const addMcpCommand = command({
   name: 'mcp',
   summary: 'give an agent tools for webhooks',
-  description: 'Gives a coding agent tools over the Model Context Protocol, on stdin and stdout.',
+  description:
+    'Offers tools to a coding agent over the Model Context Protocol, on stdin and stdout.',
   options,
   after: `Examples:
   evroute mcp

@@ -24,7 +24,7 @@ const options = {
   ...inGroup('The receiver:', {
     respond: option(
       '--respond <plan>',
-      'answers; 503x2,200 is 503, 503, then 200 [200]',
+      'answers, such as 503x2,reset; repeatable [200]',
       repeatable,
     ),
     secret: option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]'),

@@ -59,7 +59,7 @@ expired; 7 a file cannot be read; 130 interrupted.`,
     const changes = { type, timestamp, integrations }
     const again = [
       `Next: ${commandLine(argv, io)}`,
-      'This sends the calls that have no messageId a second time',
+      'Calls without a messageId will be sent a second time',
     ]
     if (file !== undefined) {
       refuseFieldsWithFile(pairs, values)

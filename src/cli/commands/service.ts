@@ -24,7 +24,7 @@ const serveOptions = {
   logLevel: option<LogLevel>('--log-level <level>', 'the lowest level to log')
     .choices(logLevels)
     .orShown('info'),
-  json: flag('--json', 'write a ready record, or the problems, to stdout'),
+  json: flag('--json', 'write a record to stdout when ready, or problems'),
   color: flag('--no-color', 'print without colours'),
 }
 

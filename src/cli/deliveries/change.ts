@@ -61,6 +61,7 @@ function note(notes: readonly string[], { io, color }: ReadersRun): void {
   for (const text of notes) io.stderr.write(`${style.faint(text)}\n`)
 }
 
+/** Changes one page after the other. Returns how many deliveries were changed. */
 async function changeAll(
   change: (page: Pick<ChangeRequest, 'limit' | 'after'>) => Promise<ChangeResult>,
   { io }: ReadersRun,
@@ -86,7 +87,7 @@ async function countPending(filter: DeliveryFilter, run: ReadersRun): Promise<nu
 
 const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
   store:
-    'A process that is delivering from the store sends due deliveries at once. If there is none, start ' +
+    'A process that is delivering from the store sends due deliveries immediately. If there is none, start ' +
     '`serve`, or run `send` or `replay` with this --store and the same --to.',
   service:
     'The service sends due deliveries now, unless the endpoints are down or rate-limited, or the destination ' +

@@ -234,6 +234,7 @@ export async function filterOfId(
   )
 }
 
+/** Finds the delivery with a number, which is unique in a store. */
 async function keyOfNumber(
   text: string,
   deliveries: ReadersRun['deliveries'],

@@ -23,7 +23,7 @@ export interface Wait {
   readonly note?: string
 }
 
-/** Returns why a pending delivery has not been sent yet; undefined if it is not due or has ended. */
+/** Returns why a delivery that is due has not been sent; undefined for any other delivery. */
 export type WaitOf = (delivery: DeliveryFields) => Wait | undefined
 
 /** Returns the function that tells why a delivery waits. Without a service, `destinations` is undefined. */

@@ -113,7 +113,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Whether a regulation is unfinished only because of its erasure from the store. */
+/** Whether a regulation is unfinished only because its users are still being erased from the store. */
 function isHeldUp({ finishedAt, archivesLeft, streamStatus }: AnswerRecord<'regulation'>): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)

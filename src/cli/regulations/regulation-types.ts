@@ -8,7 +8,7 @@ export const regulationTexts: Readonly<Record<RegulationType, string>> = {
   DELETE_ONLY: 'erase, notify destinations',
   DELETE_INTERNAL: 'erase, send no notifications',
   DELETE_ARCHIVE_ONLY: 'erase events from archives only',
-  UNSUPPRESS: 'accept later calls again',
+  UNSUPPRESS: 'resume accepting calls',
 }
 
 /** Lists all types with their descriptions, one per line. */

@@ -137,7 +137,7 @@ export function judgeScenario(
     ],
     [!errors.includes(expected.error), `no request failed with ${expected.error}`],
     [errors.some((error) => error !== expected.error), 'a request failed for another reason'],
-    [isUnlogged, 'the timeout is not in the log'],
+    [isUnlogged, 'evroute did not log the timeout'],
     [isRetriedAfterSuccess(requests), 'a webhook was sent again after an endpoint had accepted it'],
     [spanMs(requests) > limits.retryWindowMs, 'it was retried for more than four hours'],
   ]

@@ -74,7 +74,7 @@ class SkippableClock extends VirtualClock {
     const nowMs = systemClock.nowMs()
     // The system's clock was set back.
     if (nowMs < this.nowMs()) this.jump(nowMs - this.nowMs())
-    // Schedule an empty task for now, because the time moves only from task to task.
+    // Schedule an empty task at this time, because the clock moves only from task to task.
     this.schedule(nowMs - this.nowMs(), () => undefined)
     while ((this.nextDueMs() ?? Infinity) <= nowMs) this.runNext()
   }

@@ -78,7 +78,7 @@ export function capturePlanOutlet(parts: CaptureOutletParts): Outlet {
   }
 }
 
-/** Returns an `offer` that parses captured requests, moves their timestamps, and passes the requests to `take`. */
+/** Returns an `offer` for an outlet. It parses captured requests, shifts their timestamps, and passes them on. */
 function offerTo(
   { target: { shiftBy }, runtime }: CaptureOutletParts,
   take: (request: CapturedRequest & { readonly messageId: string }) => Promise<void> | void,

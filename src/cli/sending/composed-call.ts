@@ -130,7 +130,7 @@ function parseValue(key: string, json: string): JsonValue {
     throw new SettingError(
       'fields',
       `Cannot read the value of ${key}: ${messageOf(error)}`,
-      'After := comes JSON: a number, true, null, "text", [...] or {...}.',
+      'Write JSON after :=, such as a number, true, null, "text", [...] or {...}.',
     )
   }
 }

@@ -24,8 +24,9 @@ import { progressText, startProgress } from '../output/progress.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import {
   summaryLine,
+  callName,
   deliveryRecord,
-  endedText,
+  plannedText,
   planText,
   requestRecord,
   requestText,
@@ -135,7 +136,7 @@ export class Report implements Observer {
 
   /** Reports a delivery that ended. `message` explains why a call could not be sent to a service. */
   settled(delivery: EndedDelivery, message?: string): void {
-    const { messageId, type, state } = delivery
+    const { messageId, type, state, attempts, reason } = delivery
     const explanation = message === undefined ? '' : ` (${plainText(message)})`
     this.#done++
     if (state !== 'delivered') this.#failed++
@@ -143,7 +144,9 @@ export class Report implements Observer {
     if (this.#options.json) {
       this.#stdout.record(deliveryRecord(delivery))
     } else if (state !== 'delivered' && this.#options.single === undefined) {
-      this.#problem(`${type} ${plainText(messageId)} ${endedText(this.#delivery)}`)
+      const why = `${failureText(reason ?? '')}${explanation}`
+      const outcome = `${state} after ${countOf(attempts, 'attempt')}: ${why}`
+      this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
     }
   }
 
@@ -234,10 +237,10 @@ export class Report implements Observer {
       this.#stdout.record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
       return
     }
-    const isDry = this.#options.dryRun ?? false
-    const single = this.#singleText({ ledger, isDry, durationMs })
+    const single = this.#singleText(ledger, durationMs)
     if (single !== undefined) this.#io.stderr.write(`${single}\n`)
     if (single !== undefined && !this.#options.verbose) return
+    const isDry = this.#options.dryRun ?? false
     this.#io.stderr.write(summaryLine(ledger, durationMs, { style: this.#style, isDry }))
   }
 
@@ -270,11 +273,13 @@ export class Report implements Observer {
   }
 
   /** Formats the line about the only call; undefined if there are several, or if the call was rejected. */
-  #singleText(end: Pick<SingleCall, 'ledger' | 'isDry' | 'durationMs'>): string | undefined {
-    const { single } = this.#options
-    if (single === undefined || this.#rejected > 0) return undefined
-    const [delivery, request, whyFiltered] = [this.#delivery, this.#request, this.#whyFiltered]
-    return singleText({ ...single, ...end, delivery, request, whyFiltered }, this.#style)
+  #singleText(ledger: OutletLedger & Partial<Ledger>, durationMs: number): string | undefined {
+    const { single, dryRun } = this.#options
+    if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
+    const call = { name: callName(single.call), urls: single.urls, ledger }
+    if (dryRun === true) return plannedText(call, this.#style)
+    const ended = { delivery: this.#delivery, request: this.#request, durationMs }
+    return singleText({ ...call, ...ended, whyFiltered: this.#whyFiltered }, this.#style)
   }
 
   #problem(text: string): void {

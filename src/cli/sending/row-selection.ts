@@ -140,7 +140,7 @@ function callOfRow(row: Row): Row {
   if (row.kind === 'bad') return row
   const { line, bytes, value } = row
   if (bytes > limits.callBytesMax) {
-    const message = `A row must have at most ${limits.callBytesMax} bytes`
+    const message = `A row must be at most ${limits.callBytesMax} bytes`
     return { kind: 'bad', line, code: 'event_too_large', message }
   }
   if (isCapturedRow(value)) {

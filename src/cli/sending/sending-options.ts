@@ -58,9 +58,9 @@ export interface ConfiguredTarget {
 
 /** The options that describe the endpoints of webhooks. */
 export const webhookOptions = inGroup('Where to:', {
-  to: option('--to <url>', 'endpoint; up to 5 flags [EVROUTE_URL or port 4100]', repeatable),
+  to: option('--to <url>', 'endpoint, repeatable [EVROUTE_URL or port 4100]', repeatable),
   headers: option('-H, --header <name: value>', 'static header, repeatable', headerFlag),
-  secret: option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]'),
+  secret: option('--secret <value>', 'signing secret: @file, env:NAME [EVROUTE_SECRET]'),
 })
 
 /** The options that `send` and `replay` share. */
@@ -80,7 +80,7 @@ export const sendingOptions = {
     store: option('--store <url>', 'keep undelivered webhooks here and resume later'),
     retryForMs: option(
       '--retry-for <duration>',
-      'how long to retry, up to 30d; 0s: never [60s]',
+      'how long to retry, up to 30d; 0s: not at all [60s]',
       durationUpTo(limits.retryWindowMsMax),
     ),
     timeoutMs: option(
@@ -217,7 +217,7 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
 /** The prefix of the source ids of calls from the command line: `cli:<destination id>`. */
 export const commandLineSourceId = 'cli'
 
-/** Returns a destination's own source. If destinations shared one, each call would be sent to only one of them. */
+/** Returns a destination's own source. If destinations shared one, a call to the second would count as a duplicate. */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }

@@ -238,7 +238,7 @@ export async function watchFile(
   }
 }
 
-/** Returns a text that differs after each change of a file. If no file descriptor is free, returns `seen`. */
+/** Returns a string that changes whenever a file does. If no file descriptor is free, returns `seen`. */
 async function versionOf(path: string, seen?: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })

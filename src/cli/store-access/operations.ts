@@ -33,7 +33,7 @@ export interface OperationsRun extends CommandOutput, Opened {
   readonly isDryRun: boolean
   readonly stdout: DataWriter
   readonly report: Report
-  /** Sets what the progress line shows before the counts of deliveries. */
+  /** Sets the parts of the progress line that stand left of the counts of deliveries. */
   readonly showProgress: (parts: () => readonly string[]) => void
   readonly elapsedMs: () => number
 }
@@ -139,7 +139,7 @@ async function openOffline(found: FoundStore): Promise<OfflineService | ServiceA
     return await OfflineService.open({ configuration, runtime, storeUrl })
   } catch (error) {
     const isInUse = error instanceof EvrouteError && error.code === 'store_in_use'
-    // The configured service uses only the configured store.
+    // Ask the configured service only about the configured store: it uses no other.
     if (!isInUse || !isStoreOf(configuration, storeUrl)) throw error
     return askConfiguredService(configuration, inUse(storeUrl), io.stop)
   }
@@ -179,7 +179,7 @@ export async function drained({ report, stdout }: OperationsRun): Promise<void> 
   await Promise.all([report.ready(), stdout.ready()])
 }
 
-/** Delivers and erases what is possible now, calls `tellMore`, then prints the summary. */
+/** Delivers and erases all that it can right away, calls `tellMore`, then prints the summary. */
 export async function finishWork(
   run: OperationsRun,
   tellMore: () => Promise<ExitCode> = () => Promise.resolve(exitCodes.ok),
@@ -194,7 +194,7 @@ export async function finishWork(
   const ledger = await offline.service.ledger()
   const { accepted, ...others } = ledger
   const counted = { read: accepted, accepted, rejected: 0, ...others }
-  // A summary record always has `read` and `rejected`, even here, where the calls are made and not read.
+  // A summary record always has `read` and `rejected`, even here, where evroute makes the calls.
   report.summary(json ? counted : ledger, elapsedMs())
   for (const { equation } of imbalances(counted)) {
     report.note(`The counts do not balance: ${equation}. This is a bug in evroute`)

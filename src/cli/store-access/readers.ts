@@ -149,7 +149,7 @@ export interface ReadersRun extends OpenedReaders, CommandOutput {
   readonly nowMs: number
 }
 
-/** The options of a command on the contents of a store or a service. */
+/** The options of a command that reads or changes the contents of a store or a service. */
 export interface ReadersValues extends AccessValues {
   /** Whether to show whole URLs of endpoints; false by default. */
   readonly reveal?: boolean
@@ -158,8 +158,8 @@ export interface ReadersValues extends AccessValues {
 }
 
 /**
- * Opens the store or service that the options name, and runs the work. A missing store is an error. There is one
- * exception: a command that only reads finds a missing configured store empty.
+ * Opens the store or service that the options name, and runs the work. A missing store is an error,
+ * except that a command that only reads treats a missing configured store as empty.
  */
 export async function runReaders(
   values: ReadersValues,

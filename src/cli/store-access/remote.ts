@@ -42,9 +42,10 @@ function remoteAudiences(api: ServiceApi): AudienceOperations {
         after === null ? undefined : Buffer.from(JSON.stringify(after)).toString('base64url')
       const path = `${pathOf(key)}${queryText({ limit, after: position })}`
       const page = await api.find<AnswerRecord<'members'>>('audience', path)
-      return (page?.memberList ?? [])
-        .map(changeOf)
-        .map(({ identity, value }) => ({ identity, value: value ?? 'null' }))
+      return (page?.memberList ?? []).map(changeOf).map(({ identity, value }) => ({
+        identity,
+        value: value ?? 'null',
+      }))
     },
     sync: async (request, list) => {
       const { name, key, computationClass, sourceId, columns, isDryRun } = request
@@ -124,6 +125,7 @@ function changeOf({ userId, anonymousId, email, value }: MemberFields): Membersh
 
 /** Creates and reads regulations. */
 export interface ChangedRegulations extends RegulationRecords {
+  /** Returns the id of the new regulation. */
   create(request: RegulationRequest): Promise<string | UnknownSource>
 }
 
@@ -160,7 +162,7 @@ interface WhyAsked {
 export const inMemory: WhyAsked = {
   because:
     'The store is in memory, so everything that a command does is lost when the command ends',
-  hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
+  hint: 'Start `evroute serve` with an admin API, or name a persistent store: --store sqlite:<file> or postgres://...',
 }
 
 /** Explains why a command asks a service: another process is delivering from the store. */
@@ -186,7 +188,7 @@ export async function askConfiguredService(
   if (admin.port === 0)
     throw refuse('and the admin API of the configuration uses a random free port')
   if (admin.tls !== undefined)
-    throw refuse('and the admin API of the configuration uses https with an unknown host name')
+    throw refuse('and the admin API of the configuration uses https, and its host name is unknown')
   // A service on all addresses also listens on loopback.
   const host = ['0.0.0.0', '::'].includes(admin.host) ? '127.0.0.1' : admin.host
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${admin.port}/`

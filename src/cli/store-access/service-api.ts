@@ -229,7 +229,7 @@ async function* noting(
 /** Maximum length of a line in an answer. No service sends a longer one. */
 const lineCharactersMax = 4 * 1_024 * 1_024
 
-/** Parses NDJSON. Yields undefined for a line that is not JSON. Also yields undefined for a line too long, and ends. */
+/** Parses NDJSON. Yields undefined for a line that is not JSON, or is too long. After one that is too long, ends. */
 async function* recordsOf(response: IncomingMessage): AsyncGenerator {
   let held = ''
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {

@@ -95,7 +95,7 @@ export class ProcessTerminal {
     this.#leave()
     // Stop the whole job, as the terminal itself would.
     process.kill(0, 'SIGTSTP')
-    // The system ignores SIGTSTP if no shell can continue the process. Then no SIGCONT comes, so enter here.
+    // The system ignores SIGTSTP if no shell can continue the process. No SIGCONT comes then, so read keys at once.
     setImmediate(() => this.#enter())
   }
 }

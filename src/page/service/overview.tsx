@@ -110,7 +110,7 @@ function Figures({ overview }: { readonly overview: AnswerRecord<'overview'> }):
           >
             {countText(ledger[state])}
           </a>
-          {state === 'pending' && ageMs > 0 ? `oldest due for ${durationText(ageMs)}` : null}
+          {state === 'pending' && ageMs > 0 ? `oldest overdue by ${durationText(ageMs)}` : null}
         </Pair>
       ))}
       <Pair name="Acceptance to 2xx">

@@ -23,7 +23,7 @@ const deliveryTexts = {
     verb: 'Retry',
     done: 'Retrying',
     consequence:
-      'Each delivery is due at once and gets a new retry window. Endpoints may receive it twice.',
+      'Each delivery becomes due immediately and gets a new retry window. Endpoints may receive it twice.',
   },
   discard: {
     verb: 'Discard',
@@ -77,7 +77,7 @@ class ServiceSession {
     this.proposal.value = proposalFor(...known)
   }
 
-  /** Asks whether to enable or disable a destination, with the size of its backlog. */
+  /** Asks whether to enable or disable a destination. The question states the size of its backlog. */
   async proposeSwitch(id: string): Promise<void> {
     await this.#withDestination(id, ({ enabled, pending }) => {
       const [verb, done] = enabled ? ['Disable', 'Disabled'] : ['Enable', 'Enabled']
@@ -120,7 +120,7 @@ class ServiceSession {
       const { left, audience } = await api.removeAudience(key, 'dry run')
       return {
         title: `Remove ${visibleText(audience.name)}?`,
-        consequence: `${counted(left, 'member leaves', 'members leave')}. The destinations are sent a call for each.`,
+        consequence: `${counted(left, 'member leaves', 'members leave')}. Each destination gets a call for each of these changes.`,
         verb: 'Remove',
         act: async () => {
           const removal = await api.removeAudience(key)
@@ -140,7 +140,7 @@ class ServiceSession {
       const rows = rejected === 0 ? '' : ` ${counted(rejected, 'row')} of the list cannot be used.`
       return {
         title: `Sync ${visibleText(named.name)}?`,
-        consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. The destinations are sent a call for each.${rows}`,
+        consequence: `${counted(entered, 'user enters', 'users enter')}, ${counted(left, 'user leaves', 'users leave')}, ${counted(changed, 'value changes', 'values change')}. Each destination gets a call for each of these changes.${rows}`,
         verb: 'Sync',
         act: async () => {
           const sync = await api.syncAudience(named, list)
@@ -164,7 +164,7 @@ class ServiceSession {
       act: async () => {
         const body = { regulationType: type, subjectIds }
         const { id } = await api.act<{ readonly id: string }>('v1/regulations', body)
-        return `Created the request ${id}.`
+        return `Created the deletion request ${id}.`
       },
     }
   }
@@ -238,7 +238,7 @@ function proposalFor(count: number, action: DeliveryAction, conditions: Conditio
   }
 }
 
-/** Changes the fragment of the URL. Resolves after the notice of the previous view was closed. */
+/** Changes the fragment of the URL. Resolves once the previous view's notice has been closed. */
 function followLink(path: string): Promise<void> {
   return new Promise((resolve) => {
     window.addEventListener('hashchange', () => resolve(), { once: true })

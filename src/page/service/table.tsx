@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact'
 export interface Row {
   readonly key: string
   readonly cells: readonly ComponentChildren[]
-  /** The link to follow on a click on the row. A cell has the same link, for the keyboard. */
+  /** The link to follow when the row is clicked. A cell has the same link, so that the keyboard can reach it. */
   readonly href?: string
 }
 

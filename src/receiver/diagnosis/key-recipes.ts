@@ -19,7 +19,7 @@ export interface NamedSecret {
 /** A mistake with the secret, and the key that a sender uses because of it. */
 export interface KeyRecipe extends Mistake {
   readonly key: Buffer
-  /** Whether the mistake is not tried together with one in the body, because a sender is unlikely to make both. */
+  /** Whether to try this mistake only alone, because a sender is unlikely to make one in the body too. */
   readonly isAlone?: boolean
 }
 
@@ -30,7 +30,7 @@ const fixes = {
     'Use the secret without surrounding white space and line breaks, in the sender and in the receiver.',
   secret_quotes: 'Use the secret without the quotes around it, in the sender and in the receiver.',
   secret_missing:
-    'Set the variable for the secret in the sender. The sender must not start without a secret.',
+    'Set the variable for the secret in the sender. Make it refuse to start without a secret.',
   secret_decoded: 'Use the text of the secret, encoded as UTF-8, as the key.',
   other_secret: 'Use the same secret on both sides.',
 } as const

@@ -56,7 +56,7 @@ function decode(text: string): Omit<SignatureForm, 'algorithm'> | undefined {
 const space: Mistake = {
   code: 'signature_space',
   finding: 'The signature has white space around it',
-  fix: 'Send only the digest, without spaces and line breaks.',
+  fix: 'Send only the digest, without spaces or line breaks.',
 }
 
 function digitMistake(code: Mistake['code'], form: string): Mistake {

@@ -41,7 +41,7 @@ function checkPlan(plan: AnswerPlan, endpointCount: number): AnswerPlan {
   if (endpoint !== undefined && !isWholeNumber(endpoint, endpointCount)) {
     throw new SettingError(
       'respond',
-      `Cannot plan answers of endpoint ${endpoint}: there ${endpointCount === 1 ? 'is only 1' : `are only ${endpointCount}`}`,
+      `Cannot plan answers for endpoint ${endpoint}: there ${endpointCount === 1 ? 'is only 1' : `are only ${endpointCount}`}`,
       'Endpoints are numbered from 1. The setting `endpoints` says how many there are.',
     )
   }
@@ -51,14 +51,14 @@ function checkPlan(plan: AnswerPlan, endpointCount: number): AnswerPlan {
   return Object.freeze({ ...plan, steps: Object.freeze(steps.map(checkStep)) })
 }
 
-const answersHint = `An answer is ${answersInWords}.`
+const answersHint = `An answer can be ${answersInWords}.`
 
 function checkStep({ answer, times }: PlanStep): PlanStep {
   if (!isAnswer(answer)) {
     const text = shortText(String(answer))
     throw new SettingError(
       'respond',
-      `Cannot answer with ${text}: it is not an answer`,
+      `Cannot answer with ${text}: it is no status, fault or delay`,
       answersHint,
     )
   }
@@ -152,7 +152,7 @@ function stepOf(written: Part, text: string): PlanStep {
   const answer = readAnswerName(name)
   if (answer === undefined) {
     const problem = name === '' ? 'an answer is missing' : 'this is not an answer'
-    const advice = `An answer is ${answersInWords}. Append x3 to give it three times.`
+    const advice = `An answer can be ${answersInWords}. Append x3 to repeat it three times.`
     return fail(text, { ...part, text: name }, { problem, advice })
   }
   if (digits === undefined) return { answer, times: 1 }

@@ -23,7 +23,7 @@ export interface Scenario {
 const retriedFor4h =
   'Response with a 5xx status: the request is retried multiple times, for at most 4 hours.'
 
-/** The specification's table of errors. */
+/** A scenario for each row in the specification's table of errors. */
 export const scenarios: readonly Scenario[] = Object.freeze([
   {
     name: 'timeout',
@@ -34,7 +34,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'delivered',
       requests: [2, 2],
       error: 'timeout',
-      text: 'a timeout, then delivered by the retry',
+      text: 'timed out, then delivered by the retry',
     },
   },
   {
@@ -46,7 +46,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
       state: 'delivered',
       requests: [4, 4],
       error: 'status_503',
-      text: 'three 503 answers, then delivered by the fourth request',
+      text: 'answered 503 three times, then delivered by the fourth request',
     },
   },
   {
@@ -76,14 +76,14 @@ export const scenarios: readonly Scenario[] = Object.freeze([
   },
   {
     name: 'any-succeeds',
-    rule: 'Several URLs configured and sending to any one succeeds: the message counts as successfully processed. No retry goes to the other URLs.',
+    rule: 'Several URLs are configured, and one of them accepts: the message counts as successfully processed. No retry goes to the other URLs.',
     settings: { endpoints: 5, respond: ['503', 'endpoint=3:200'] },
     webhooks: 1,
     expected: {
       state: 'delivered',
       requests: [5, 5],
       error: 'status_503',
-      text: 'one of five endpoints accepted it, and none was asked again',
+      text: 'one of five endpoints accepted it, and it was not sent again',
     },
   },
   {
@@ -100,7 +100,7 @@ export const scenarios: readonly Scenario[] = Object.freeze([
   },
 ] as const satisfies readonly Scenario[])
 
-/** Returns the scenario with a name. Throws a SettingError `scenario` with the known names. */
+/** Returns the scenario with a name. Throws a SettingError that lists the known names. */
 export function scenarioNamed(name: string): Scenario {
   const scenario = scenarios.find((each) => each.name === name)
   if (scenario !== undefined) return scenario

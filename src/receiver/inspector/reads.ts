@@ -51,7 +51,7 @@ export const reads: Readonly<Record<string, Read>> = {
 export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent {
   const event = log.get(Number(String(seq)))
   if (event !== undefined) return event
-  throw new NotFoundError('The receiver does not keep this request')
+  throw new NotFoundError('The receiver no longer has this request')
 }
 
 /** Makes the match condition for a value of a payload. `keys` and `value` are JSON. */

@@ -25,7 +25,7 @@ export function identifyPhrases(body: JsonObject, memory: SummaryMemory): readon
   ]
 }
 
-/** Formats `u_1 in acme (Acme Inc) "total billed"=830`. */
+/** Summarises a group call, as in `u_1 in acme (Acme Inc) "total billed"=830`. */
 export function groupPhrases(body: JsonObject, memory: SummaryMemory): readonly Phrase[] {
   const traits = objectOf(body, 'traits')
   const name = textOf(traits, 'name')
@@ -88,7 +88,7 @@ function audienceOf(body: JsonObject): Membership | undefined {
   return typeof value === 'boolean' ? { key, isMember: value } : undefined
 }
 
-/** Formats `entered big_spenders` or `left big_spenders`; `in` or `not in` if nothing changed. */
+/** Returns a text such as `entered big_spenders` or `left big_spenders`; with `in` or `not in` if nothing changed. */
 function membershipPhrase(
   user: string | undefined,
   { key, isMember }: Membership,

@@ -26,7 +26,7 @@ export class SummaryMemory {
   /** The number of the first request, by messageId. Recently repeated ids come last. */
   readonly #firsts = new Map<string, number>()
 
-  /** @param subjectsMax - maximum of users and groups, of aliases, and of messageIds; the least recent are forgotten */
+  /** @param subjectsMax - maximum number of users and groups; of aliases; of messageIds. Forgets the least recent */
   constructor(subjectsMax = 10_000) {
     this.#subjectsMax = subjectsMax
   }

@@ -98,7 +98,7 @@ function rank(key: string): number {
   return index === -1 ? importantKeys.length : index
 }
 
-/** Formats `/pricing “Pricing” ← google.com`. */
+/** Summarises a page call, as in `/pricing “Pricing” ← google.com`. */
 function pagePhrases(body: JsonObject): readonly Phrase[] {
   const properties = objectOf(body, 'properties')
   const path = textOf(properties, 'path') ?? urlOf(properties, 'url')?.pathname
@@ -117,7 +117,7 @@ function urlOf(properties: JsonObject, field: string): URL | undefined {
   return typeof text === 'string' ? parseUrl(text) : undefined
 }
 
-/** Formats `“Main” iOS 17.4 · Shop 2.1.0`. */
+/** Summarises a screen call, as in `“Main” iOS 17.4 · Shop 2.1.0`. */
 function screenPhrases(body: JsonObject): readonly Phrase[] {
   const context = objectOf(body, 'context')
   const system = versionedName(objectOf(context, 'os'))

@@ -322,7 +322,7 @@ export const documentSchema = section(
         'The store of deliveries: memory:, sqlite:<file> relative to this file, or postgres://user:password@host:5432/database; also env:NAME or @file. A change needs a restart.',
       ),
     tracing: orNull(z.boolean(accepts('true, false or null'))).describe(
-      'With null or true, if an OpenTelemetry SDK is loaded, the service records spans, and passes the traceparent of a request on to its webhooks. Without an SDK, it passes the traceparent on only with true. false turns both off. A change needs a restart.',
+      'true records spans with a loaded OpenTelemetry SDK, and passes the traceparent of a request on to its webhooks, even without an SDK. null does both only if an SDK is loaded; false does neither. A change needs a restart.',
     ),
     senderThreads: orNull(wholeNumber(0, 16)).describe(
       'Number of threads that sign and send webhooks; with 0, the main thread does. null means 1 on a machine with 4 cores or more, otherwise 0. A change needs a restart.',

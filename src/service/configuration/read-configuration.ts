@@ -12,6 +12,7 @@ export type ConfigurationOutcome =
   | {
       readonly kind: 'valid'
       readonly configuration: Configuration
+      /** All settings with their origins. Secrets are masked. */
       readonly settings: readonly EffectiveSetting[]
     }
   | {

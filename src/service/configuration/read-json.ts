@@ -51,5 +51,5 @@ function hintOf(text: string, { error, offset }: ParseError): string | undefined
 
 const hints: Readonly<Partial<Record<ReturnType<typeof printParseErrorCode>, string>>> = {
   CommaExpected: 'A comma may be missing before this point.',
-  UnexpectedEndOfComment: 'The comment does not end.',
+  UnexpectedEndOfComment: 'The comment is never closed.',
 }

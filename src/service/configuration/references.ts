@@ -113,7 +113,7 @@ function checkSources(
   ]
 }
 
-/** Checks each URL, header and `tls` alone, to find all problems. If there are none, checks the URLs for duplicates. */
+/** Checks each URL, header and `tls` separately, to find all problems. If there are none, looks for duplicate URLs. */
 function checkEndpoints(
   destination: Placed,
   guard: AddressGuard | undefined,

@@ -16,6 +16,7 @@ export type SettingOrigin = 'file' | 'default' | `env:${string}` | `@${string}`
 
 /** Access to the variables and files that may hold secrets. */
 export interface SecretSources extends ReferenceSources {
+  /** The folder that `@file` is relative to. */
   readonly folder: string
 }
 
@@ -50,7 +51,7 @@ const secretSettings: readonly SecretSetting[] = [
   { pattern: ['destinations', '*', 'endpoints', '*', 'headers', '*'], shown: masked },
 ]
 
-/** Not in `secretSettings`, so that a problem can quote a value that is no URL, such as a number. */
+/** Not in `secretSettings`, so that problems may quote a value that isn't a URL at all, such as a number. */
 const endpointUrl: SecretSetting = {
   pattern: ['destinations', '*', 'endpoints', '*', 'url'],
   shown: hiddenEndpoint,

@@ -8,6 +8,7 @@ export interface EffectiveSetting {
   readonly path: string
   /** The value; null for none. Secrets, and secret parts of URLs, are masked. */
   readonly value: JsonValue
+  /** Where the value comes from. */
   readonly origin: SettingOrigin
 }
 

@@ -37,7 +37,7 @@ interface PartRequest {
   readonly wasListed: (number: number) => boolean
 }
 
-/** Decides the outcome of each line of a part. */
+/** Decides the outcome of each line in one part of a list. */
 export function takePart({ members, known, nextNumber, wasListed }: PartRequest): TakenPart {
   const written = new Map<string, WrittenMember>()
   const listed = new Set<number>()

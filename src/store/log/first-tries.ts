@@ -4,15 +4,15 @@ import type { RequestRecord } from '../../model/index.ts'
 /** A request as engines store it: without the messageId, which its delivery has. */
 export type SentRequest = Omit<RequestRecord, 'messageId'>
 
-/** Leases to end, and requests to write. */
+/** Leases to end, and records of requests to store. */
 export interface EndRequest<End extends LeaseEnd> extends Pick<SettleRequest, 'nowMs'> {
   readonly settlements: readonly End[]
   readonly requests: readonly SentRequest[]
 }
 
 /**
- * Calls `beginEnd` for each settlement. If it returns false, the lease has ended or is already ending, and only the
- * first try of the settlement is kept, as a request.
+ * Calls `beginEnd` for each settlement. If it returns false, the lease has ended or is already ending, and nothing
+ * but the first try of the settlement is stored, in the log of requests.
  */
 export function beginEnds<End extends LeaseEnd>(
   batch: EndRequest<End>,

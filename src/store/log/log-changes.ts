@@ -18,7 +18,7 @@ interface FoundRow {
   readonly state: LoggedState
   /** The end of its retry window; null if it was not tried. */
   readonly expires_at: number | null
-  /** The time that orders its {@link Range}. */
+  /** The value of the column `by` of its {@link Range}. */
   readonly at: number
 }
 
@@ -93,7 +93,7 @@ export function conditionsOf(filter: DeliveryFilter, { isOfUser }: Dialect, stat
   return joined(conditions, ' ')
 }
 
-/** Makes failed, expired and retrying deliveries due at once. */
+/** Makes failed, expired and retrying deliveries due immediately. */
 export function* retry(engine: LogEngine, request: ChangeRequest): Script<ChangeResult> {
   const { nowMs } = request
   const ended = (state: LoggedState): Range => ({
@@ -204,8 +204,8 @@ function findIn(
 }
 
 /**
- * The condition that a delivery does not come before a position. Others may have the same time as the last delivery, so
- * includes that time. Deliveries that were already changed no longer match.
+ * The condition that a delivery does not come before a position. It includes the time of
+ * the last delivery, because others may have the same time. Deliveries that were already changed are not found again.
  */
 function isNotBefore({ destinationId, atMs }: ChangePosition, by: Range['by']): Sql {
   const id = sql`${destinationId}`

@@ -41,7 +41,7 @@ export interface LoggedRow extends Omit<LoggedDelivery, 'eventName' | 'holds'> {
   readonly holds: string
 }
 
-/** Makes a delivery of the log from its row. */
+/** Makes a logged delivery from its row. */
 export function loggedDelivery({ body, holds, ...row }: LoggedRow): LoggedDelivery {
   const eventName = body === null ? null : eventNameOf(fromStored(body))
   return { ...fromStoredRow(row), eventName, holds: holdsOf(holds) }
@@ -89,7 +89,7 @@ function progressOf(row: ProgressRow): DeliveryProgress {
   }
 }
 
-/** Damaged text counts as no holds, so that a damaged row cannot stop delivery. */
+/** Parses holds. Damaged text counts as an empty list, so that a damaged row cannot stop delivery. */
 function holdsOf(json: string): readonly EndpointHold[] {
   if (json === '[]') return []
   try {

@@ -22,7 +22,7 @@ export interface MovedTable {
   readonly rowsAtOnce?: number
 }
 
-/** PostgreSQL's columns of counts, each with the expression that sums SQLite's rows of the same name. */
+/** PostgreSQL's columns of counts. SQLite has a row for each count: the expression of a column sums its rows. */
 const countColumns = [
   ...Object.keys(emptyLedger),
   'purged_delivered',

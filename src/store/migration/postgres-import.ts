@@ -42,7 +42,7 @@ export class PostgresImport {
     this.#title = databaseTitle(url)
   }
 
-  /** The name of the database in messages and in the file, without user and password. */
+  /** The name of the database, without user and password. Messages show it, and the moved file records it. */
   get place(): string {
     return this.#title + this.#schema
   }
@@ -52,7 +52,7 @@ export class PostgresImport {
   }
 
   /**
-   * Tells whether a store has already moved here. Locks and changes nothing.
+   * Tells whether a store has already moved here. Takes no locks, and changes nothing.
    *
    * @param move - the mark in the file of the store, if it has one
    * @throws EvrouteError `store_unusable` if the store has moved elsewhere, or if the database is in use or
@@ -157,7 +157,7 @@ const emptyHint =
 
 /** The hint if a move marked its file but did not complete, and a process has used the database since. */
 const usedHint =
-  'The migration was interrupted. Run evroute with this database until all of its deliveries have ended. Then drop its tables, and run the same command again.'
+  'The migration was interrupted. Run evroute with this database until all of its deliveries have ended. Then drop its tables, and run `evroute migrate` again.'
 
 /**
  * Inserts rows with all columns of their table. Returns the names of the columns whose stored values differ from

@@ -94,7 +94,7 @@ export class SqliteExport {
     }))
   }
 
-  /** Marks the file as moved, on disk. */
+  /** Marks the file as moved. The mark is on disk when this returns. */
   mark(move: Move): void {
     this.#read(() => {
       markMoved(this.#database, move)

@@ -14,7 +14,7 @@ const sessionSettings = [
 
 /** How a session may be used. */
 export interface SessionUse {
-  /** Whether the server refuses writes. */
+  /** Whether to make the server refuse writes on this connection. */
   readonly isReadOnly: boolean
   /** Whether to reuse the plans of named statements; false by default. Planning can cost as much as running. */
   readonly keepsPlans?: boolean
@@ -45,7 +45,7 @@ const openParameters = [
   ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslrootcert'],
 ]
 
-/** Puts `mask` for the password in a store's URL, and for the value of each parameter not known to be harmless. */
+/** Replaces the password in a store's URL by `mask`, and the value of each parameter that may be secret. */
 export function maskedStoreUrl(url: string, mask: string): string {
   if (!isPostgresUrl(url)) return url
   const [, scheme = '', userInfo, target = '', query] =

@@ -51,7 +51,7 @@ export function countRows(
   )
 }
 
-/** Neither a row nor `after` can be in the state `delivered`, because its count does not change here. */
+/** Does not change the count of `delivered`. So neither the rows nor `after` may have that state. */
 export const countChanges: CountChanges = (rows, after) => {
   const changeOf = (state: LoggedState): string =>
     `${after === state ? 'count(*)' : '0'} - ${inState(state)}`

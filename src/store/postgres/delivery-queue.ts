@@ -148,7 +148,7 @@ export class DeliveryQueue {
     if (ending.length + batch.requests.length === 0) return []
     const query = settleQuery(batch, holder)
     const settle = (): Promise<readonly SettledRow[]> => delivering.rows<SettledRow>(query)
-    // If a settlement takes no effect, the statement still logs its first try.
+    // If a settlement has no effect, the statement still logs its first try.
     const mayLog = batch.requests.length > 0 || ending.some((end) => firstTryOf(end) !== undefined)
     let rows: readonly SettledRow[]
     try {

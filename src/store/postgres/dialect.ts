@@ -4,7 +4,8 @@ import { isOfUser } from './tables.ts'
 
 /**
  * A table expression that locks an empty table, so that its transaction and {@link awaitEvents} wait for each other.
- * Begins each statement that adds a batch, and each lookup of suppressed users before an add in the same transaction.
+ * Each statement that adds a batch begins with it, and so does a look-up of suppressed users before an add in the same
+ * transaction.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 

@@ -63,7 +63,7 @@ export class Leases {
     else this.#byNumber.set(number, new Map(deliveries.map(({ id }) => [id, 'leased'])))
   }
 
-  /** Marks a delivery's lease as ending: it stays leased. Returns false if the lease has ended or is ending. */
+  /** Marks a delivery's lease as ending. It still counts as leased. Returns false if it has ended or is ending. */
   beginEnd({ id, lease }: Lease): boolean {
     const leases = this.#byNumber.get(lease)
     if (leases?.get(id) !== 'leased') return false

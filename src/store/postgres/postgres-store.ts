@@ -43,7 +43,7 @@ export type PostgresStore = { readonly [Name in keyof Store]-?: NonNullable<Stor
  */
 type StoreAccess = 'deliver' | 'write' | 'read'
 
-/** Options of a store in PostgreSQL. */
+/** What a process does with a store in PostgreSQL, and its time limits. */
 export interface PostgresStoreOptions {
   /** What this process may do; `deliver` by default. */
   readonly access?: StoreAccess
@@ -64,13 +64,13 @@ const leaseMsDefault = 60_000
 const connections = Object.freeze({
   /** Adds events. After the timeout, the add fails and the client can retry. */
   adding: { connectionsMax: 6, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 5_000 },
-  /** Reads. The audit is slow, and uses at most one of these connections. */
+  /** For reading. The audit is slow, and uses at most one of these connections. */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
-  /** Changes audiences, erases, purges, and retries manually. */
+  /** For changes to audiences, erasures, purges and manual retries. */
   working: { connectionsMax: 3, isReadOnly: false },
-  /** Claims and settles. */
+  /** For claims and settlements. */
   delivering: { connectionsMax: 2, isReadOnly: false, keepsPlans: true, answerTimeoutMs: 15_000 },
-  /** Sends heartbeats. The timeout replaces a silent connection before other processes take over. */
+  /** For heartbeats. The timeout is short, so that a silent connection is replaced before other processes take over. */
   heartbeats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
 })
 

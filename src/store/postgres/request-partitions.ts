@@ -9,7 +9,7 @@ const dayMs = 24 * 60 * 60 * 1_000
 /** Successful requests, which endpoints answered with 2xx, and failed ones have separate partitions. */
 type Kind = 'success' | 'failure'
 
-/** Make partitions this many days ahead, because another transaction may lock the tables for long. */
+/** Make partitions this many days ahead, because another transaction may lock the tables for a long time. */
 const daysAhead = 3
 
 /** How long to wait after a failure, usually because a transaction locks the tables. */

@@ -19,8 +19,8 @@ interface Reading {
 
 /**
  * Compares the clock of this process with the server's, which all processes share. A process whose clock is ahead
- * would take others' leases for expired, and purge rows too early. A stopwatch measures the time since the last
- * reading, so that a change of this process's clock shows at once.
+ * would treat other processes' leases as expired, and purge rows too early. A stopwatch measures the time since the
+ * last reading, so that a change of this process's clock shows at once.
  */
 export class ServerClock {
   readonly #session: Session

@@ -15,7 +15,7 @@ const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesA
 
 const releasedProblem = 'the archive was released before its contents were erased'
 
-/** Records which archives regulations wait for, in a database that processes share. */
+/** Records which archives each regulation waits for, in a database that processes share. */
 export function sharedArchives(database: Database, reading: Database): SharedRegulations {
   return {
     register: async ({ archives }) => {
@@ -57,7 +57,7 @@ function* register(archives: readonly KeptArchive[]): Script<void> {
 
 /**
  * Makes regulations wait for new archives. Unfinished regulations wait, because a new archive may contain older events.
- * Regulations that stopped waiting for a released archive wait again, because a new archive may be the released one.
+ * A released archive may come back as a new one, so regulations that stopped waiting for it wait again.
  */
 function* awaitAdded(archives: readonly KeptArchive[]): Script<void> {
   const rows = yield* rowsOf<{ readonly number: number; readonly archive: string | null }>(sql`

@@ -140,7 +140,7 @@ function meaningOfUnknown(error: unknown, reason: string): Meaning {
   if (syscall === 'open' || syscall === 'read') {
     return [reason, true, 'Check the files that sslrootcert, sslcert and sslkey name in the URL.']
   }
-  // If the server is not running, its socket file is missing.
+  // Every failed connection counts, also with a code such as ENOENT: a server that is not running has no socket file.
   if (syscall === 'connect' || connectionGone.test(message)) return [reason, true, reachHint]
   // The server asks for a password, but the URL has none.
   if (/SASL|password/.test(message)) return [reason, false, passwordHint]

@@ -86,7 +86,7 @@ export function* eraseDeliveries(
   if (failed.length > 0) yield* engine.countChanges(failed, 'failed')
 }
 
-/** Deletes messageIds that are kept for deduplication. Locks them in the order in which adds lock them. */
+/** Deletes messageIds that are kept for deduplication. Locks them in the same order as `add`. */
 export function* forgetSeen(
   keys: readonly SeenKey[],
   { forUpdate, given, isOneOf }: Dialect,

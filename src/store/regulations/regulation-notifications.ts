@@ -56,8 +56,8 @@ export function streamsOf(json: string): readonly NotificationStream[] {
 const isUnerased = raw("delivery.state = 'delivered' AND delivery.user_id IS NOT NULL")
 
 /**
- * The condition that a failed or expired delivery may be purged. An unfinished regulation still has to count its failed
- * notifications.
+ * The condition under which a failed or expired delivery may be purged. A notification may not be purged while its
+ * regulation is unfinished, because it still has to be counted.
  */
 export const isPurgeable = raw(
   "(type <> 'delete' OR NOT EXISTS (SELECT 1 FROM evroute_regulations WHERE finished_at IS NULL))",

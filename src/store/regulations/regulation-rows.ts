@@ -57,7 +57,7 @@ export class RegulationRows implements RegulationReader {
     return this.#database.read(() => this.regulations(end))
   }
 
-  /** Finds regulations. `end` is the end of the SELECT, from WHERE. */
+  /** Finds regulations. `end` is the rest of the SELECT, starting at WHERE. */
   protected *regulations(end: Sql): Script<readonly Regulation[]> {
     const { dialect } = this.#database
     const rows = yield* rowsOf<RegulationRow>(sql`

@@ -23,8 +23,8 @@ import { RegulationRows, withId } from './regulation-rows.ts'
 /**
  * Keeps regulations in the same database as the deliveries that they add and erase.
  *
- * The database has the progress of each erasure, so any process can take the next step. The store counts as erased
- * after the files are cleaned, even if notifications are pending.
+ * The database has the progress of each erasure, so any process can take the next step. The erasure from the
+ * store is complete once the files are cleaned, even if notifications are pending.
  */
 export class StoredRegulations extends RegulationRows implements RegulationStore {
   readonly #engine: ErasureEngine

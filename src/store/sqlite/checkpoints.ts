@@ -15,7 +15,7 @@ const logPagesMax = 16_000
 export class Checkpoints implements TransactionHooks {
   readonly #database: Database
   readonly #look
-  /** Pages in the log at the last checkpoint. A reader may have kept it from copying all of them. */
+  /** The number of pages in the log at the last checkpoint. A reader may have kept it from copying all of them. */
   #lastLog = 0
 
   constructor(database: Database) {

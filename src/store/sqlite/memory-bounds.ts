@@ -9,7 +9,7 @@ import type { TransactionHooks } from './write-queue.ts'
 export interface MemoryBoundsOptions {
   /** Number of pending deliveries at which `add` waits; 10,000 by default. */
   readonly pendingMax?: number
-  /** Number of bytes in all rows at which `add` waits while any delivery is pending; 128 MB by default. */
+  /** `add` waits once all rows together have this many bytes and a delivery is pending; 128 MB by default. */
   readonly bytesMax?: number
   /** Maximum number of messageIds kept for deduplication; 100,000 by default. */
   readonly messageIdsMax?: number
@@ -24,7 +24,7 @@ const defaults = {
   endedMax: 1_000,
 }
 
-/** Delete excess messageIds once there are this many. Each deletion counts all rows, which takes a millisecond. */
+/** Delete messageIds once this many are in excess. Each deletion counts all rows, which takes a millisecond. */
 const messageIdsSlack = 1_000
 
 interface Waiting {
@@ -34,8 +34,8 @@ interface Waiting {
 
 /**
  * Bounds the memory of a store, however many events pass through it. `add` waits for room, first come, first
- * served. Each transaction deletes ended deliveries beyond `endedMax`. These hooks must come before those of
- * `Counts`, because they read the uncommitted changes there and add others.
+ * served. Each transaction deletes ended deliveries beyond `endedMax`. These hooks must run before those of
+ * `Counts`, because they read the uncommitted counts and change them.
  */
 export class MemoryBounds implements TransactionHooks {
   readonly #bounds: Required<MemoryBoundsOptions>

@@ -11,7 +11,7 @@ const applicationId = 0x65767274
 /** The current format of files, in SQLite's `user_version`. */
 const format = 12
 
-/** Options of an upgrade. */
+/** Options for bringing a file's tables up to date. */
 export interface UpgradeOptions {
   /** Called before each statement, and after the last one. */
   readonly onProgress?: ((progress: UpgradeProgress) => void) | undefined
@@ -180,7 +180,7 @@ function statementsOf(sql: string): readonly string[] {
 /** Adds the SQL functions that compute the keys of members during an upgrade. */
 function addUpgradeFunctions(database: Database): void {
   const raw = fromStoredOrNull
-  // Name every parameter, because SQLite counts them.
+  // Name every parameter, because SQLite takes the number of arguments from the function.
   database.function('user_text_of', (userId, anonymousId) =>
     userText({ userId: raw(userId), anonymousId: raw(anonymousId) }),
   )

@@ -135,7 +135,7 @@ function endedValues(ending: Ending): readonly SqlValue[] {
 
 /**
  * Returns the state that a delivery had before its end; undefined if another process has ended it.
- * Exception: a delivery that was discarded during a successful request becomes delivered, because the endpoint has it.
+ * A delivery that was discarded during a successful request still becomes delivered, because the endpoint has it.
  */
 function stateBefore(
   ending: Ending,

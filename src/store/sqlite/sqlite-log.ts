@@ -129,8 +129,8 @@ export class SqliteLog extends FileLog implements StoreLog {
 }
 
 /**
- * Notices if a store's file changes while it is read with `snapshot` access. SQLite does not notice it, because it has
- * no permission to write the file that processes share for this purpose.
+ * Notices if a store's file changes while it is read with `snapshot` access. SQLite itself
+ * does not notice changes then, because it has no permission to write the file that would tell it.
  */
 export class Snapshot {
   readonly #path: string

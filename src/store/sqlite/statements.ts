@@ -14,8 +14,8 @@ export type RowsStatement = readonly { readonly sql: string; readonly count: num
  * Makes a statement for any number of rows.
  *
  * @param row - the placeholders of a row, as in `(?, ?, 0)`. `?1` is `first[0]` of `runRows`
- * @param sqlOf - returns the statement with the placeholders of all rows. Without `OR FAIL`, SQLite would copy
- * pages so that it could undo this statement alone
+ * @param sqlOf - returns the statement with the placeholders of all rows. Write `OR FAIL` in
+ * it: otherwise, SQLite copies pages so that it can undo this statement alone
  */
 export function rowsStatement(row: string, sqlOf: (rows: string) => string): RowsStatement {
   return [64, 32, 16, 8, 4, 2, 1].map((count) => {

@@ -57,7 +57,7 @@ export function isWithoutRoom(error: unknown): boolean {
   return isOneOf(error, 'inputOutput', 'full', 'cannotOpen')
 }
 
-/** Tells whether SQLite failed to open a store because it may not write beside it. */
+/** Tells whether SQLite failed to open a store because it can't write files in the store's folder. */
 export function isWriteRefused(error: unknown): boolean {
   return isOneOf(error, 'readOnly', 'cannotOpen')
 }

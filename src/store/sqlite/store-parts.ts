@@ -10,7 +10,7 @@ export interface LogParts {
   readonly leases?: Leases
 }
 
-/** What the process that delivers from the store needs, in addition. */
+/** The parts for the process that delivers from the store. */
 export interface StoreParts extends LogParts {
   readonly leases: Leases
   /** Whether ended deliveries and requests are kept. */

@@ -187,7 +187,7 @@ describe('delete', () => {
     [
       ['--user-id', 'u_1'],
       'what to do with the users',
-      '  UNSUPPRESS                     accept later',
+      '  UNSUPPRESS                     resume accepting',
     ],
     [['--user-id', 'u_1', '--regulation', 'DELETE'], 'cannot be "DELETE"', 'Allowed choices are'],
     [['--regulation', 'DELETE_ONLY'], 'Cannot tell which users are meant', '--file'],

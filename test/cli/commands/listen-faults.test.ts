@@ -209,7 +209,7 @@ describe('listen refuses with 2', () => {
   test.each([
     [['--respond', '503,20O'], 'Cannot read the plan at character 5: this is not an answer'],
     [['--respond', '503,20O'], '\n  503,20O\n      ^^^\n'],
-    [['--respond', 'endpoint=2:503'], 'Cannot plan answers of endpoint 2: there is only 1'],
+    [['--respond', 'endpoint=2:503'], 'Cannot plan answers for endpoint 2: there is only 1'],
     [['--respond', '503', '--respond', '200'], 'Cannot use two plans for every webhook'],
     [['--respond', '503', '--fault', 'reset'], 'Put the fault into the plan'],
     [['--delay', '8s..1s'], '1s..8s'],

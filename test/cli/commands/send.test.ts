@@ -169,7 +169,7 @@ describe('the command line is refused with 2', () => {
     [['localhost:3000'], 'not a type', 'Try `evroute send track --to http://localhost:3000`'],
     [['track', 'plan'], 'Cannot read the field "plan"', 'key=text or key:=json'],
     [['track', '=pro'], 'Cannot read the field "=pro"', 'key=text'],
-    [['track', 'seats:=three'], 'Cannot read the value of seats', 'After := comes JSON'],
+    [['track', 'seats:=three'], 'Cannot read the value of seats', 'Write JSON after :='],
     [['alias', 'plan=pro'], 'Cannot use key=value with alias', 'contains only ids'],
     [['identify', '--event', 'E'], 'Cannot use --event with identify', 'no such field'],
     [['delete', '--anonymous-id', 'a'], 'Cannot use --anonymous-id with delete', ''],

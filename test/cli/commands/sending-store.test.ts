@@ -94,7 +94,7 @@ describe('--store', () => {
     interrupted.stop('SIGTERM')
     const { stderr } = await interrupted.ended
     expect(stderr).toMatch(
-      /\nNext: evroute send .*\nThis sends the calls that have no messageId a second time\n$/,
+      /\nNext: evroute send .*\nCalls without a messageId will be sent a second time\n$/,
     )
   })
 

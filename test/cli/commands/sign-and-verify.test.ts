@@ -36,7 +36,7 @@ describe('sign', () => {
     expect(await run(['sign', '/dev/zero', '--secret', 'k'])).toMatchObject({
       code: 7,
       stderr:
-        'evroute: Cannot read /dev/zero: it has more than 67108864 bytes. Check that this is the right file: a webhook has at most 1 MB.\n',
+        'evroute: Cannot read /dev/zero: it has more than 67108864 bytes. Check that this is the right file: a webhook is at most 1 MB.\n',
     })
   })
 

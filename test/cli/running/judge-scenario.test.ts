@@ -13,7 +13,7 @@ const scenario: Pick<Scenario, 'webhooks' | 'expected'> = {
     state: 'delivered',
     requests: [2, 2],
     error: 'timeout',
-    text: 'a timeout, then delivered by the retry',
+    text: 'timed out, then delivered by the retry',
   },
 }
 
@@ -69,7 +69,7 @@ describe('the observations of a scenario', () => {
       'a request failed for another reason',
       { requests: [request(timeout), request({ ...timeout, error: 'ECONNRESET' })] },
     ],
-    ['the timeout is not in the log', { logged: [] }],
+    ['evroute did not log the timeout', { logged: [] }],
     [
       'a webhook was sent again after an endpoint had accepted it',
       { requests: [request(timeout), request(), request({ attempt: 2 })] },

@@ -71,7 +71,7 @@ describe('run', () => {
     [['--scenario', 'all', '--serve'], 'Cannot use --scenario together with --serve'],
     [['--scenario', 'up-4h'], 'it must be one of timeout, 5xx-then-ok'],
     [['--expect', 'tpye:track', '--', 'true'], '^^^^'],
-    [['--respond', '99', '--', 'true'], 'An answer is a status from 200 to 599'],
+    [['--respond', '99', '--', 'true'], 'An answer can be a status from 200 to 599'],
   ])('ends with 2 for %s', async (argv, message) => {
     const { code, stderr } = await run(['run', ...argv], { env: { PATH } })
     expect(stderr).toContain(message)

@@ -24,9 +24,9 @@ describe("the specification's table of errors", () => {
 describe('run --scenario', () => {
   test('prints what it observed and what it expected', async () => {
     const { code, stdout, stderr } = await run(['run', '--scenario', 'any-succeeds'])
-    expect(stdout).toContain('✔ any-succeeds\n  rule      Several URLs configured and')
+    expect(stdout).toContain('✔ any-succeeds\n  rule      Several URLs are configured')
     expect(stdout).toContain(
-      '  expected  one of five endpoints accepted it, and none was asked again\n',
+      '  expected  one of five endpoints accepted it, and it was not sent again\n',
     )
     expect(stdout).toMatch(/ {2}observed {2}5 requests: .*503.*; delivered\n/)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -146,7 +146,7 @@ describe('a running service', () => {
     expect(refused.stderr).toBe(
       'evroute: The store is in memory, so everything that a command does is lost when the command ends, and no ' +
         `service answers at http://127.0.0.1:${port}/. Start \`evroute serve\` with an admin API, or ` +
-        'name a store that lasts: --store sqlite:<file> or postgres://...\n',
+        'name a persistent store: --store sqlite:<file> or postgres://...\n',
     )
     expect((await project.run(['audience', 'list'])).code).toBe(7)
     await serving(project)
@@ -211,7 +211,11 @@ describe('the answer of a service', () => {
       ends: 2,
       message: 'is not an admin API of this version of evroute',
     },
-    { body: 'hello', ends: 2, message: 'is not an admin API of this version of evroute' },
+    {
+      body: 'hello',
+      ends: 2,
+      message: 'is not an admin API of this version of evroute',
+    },
   ])('of $body ends the command with $ends', async ({ body, ends, message }) => {
     const url = await serverThat((request, response) => {
       request.resume().on('end', () => response.writeHead(200).end(body))

@@ -137,7 +137,7 @@ describe('a store in PostgreSQL', () => {
     const retried = await run(['deliveries', 'retry', '--all', '--store', store])
     expect([retried.code, retried.stderr]).toEqual([
       0,
-      expect.stringContaining('sends due deliveries at once'),
+      expect.stringContaining('sends due deliveries immediately'),
     ])
     // Only the service can send it: it alone knows the endpoint.
     await endpoint.received(2)

@@ -20,7 +20,10 @@ export interface RecordSource {
   readonly fields: readonly RecordField[]
 }
 
-/** Finds every object that the code makes as a record: it has a `kind`, and is used as a bag of unknown values. */
+/**
+ * Finds every object that the code makes as a record. It has a `kind`, and is the argument or the result of a function
+ * whose name contains `record`, or is used as a bag of unknown values.
+ */
 export function recordSources(sources: Sources): readonly RecordSource[] {
   const reader = new FieldReader(sources.checker, namesInOrder(sources))
   return sources.files.flatMap((file) => {
@@ -68,6 +71,18 @@ function nameText(name: ts.PropertyName): string {
   return ts.isStringLiteral(name) ? name.text : name.getText()
 }
 
+const makesRecords = /^(?!read)\w*record/i
+
+/** The name of the function that an expression is passed to, or that returns it; empty if there is none. */
+function userOf({ parent }: ts.Node): string {
+  if (ts.isParenthesizedExpression(parent)) return userOf(parent)
+  if (ts.isCallExpression(parent)) return parent.expression.getText()
+  const returning = ts.isReturnStatement(parent) ? parent.parent.parent : undefined
+  return returning !== undefined && ts.isFunctionDeclaration(returning)
+    ? nameText(returning.name!)
+    : ''
+}
+
 class FieldReader {
   readonly #checker: ts.TypeChecker
   readonly #namesInOrder: readonly (readonly string[])[]
@@ -97,6 +112,7 @@ class FieldReader {
   }
 
   #isRecord(literal: ts.ObjectLiteralExpression): boolean {
+    if (makesRecords.test(userOf(literal))) return true
     const expected = this.#checker.getContextualType(literal)
     const values = expected?.getStringIndexType()
     return values !== undefined && (values.flags & ts.TypeFlags.Unknown) !== 0

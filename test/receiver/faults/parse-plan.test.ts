@@ -118,7 +118,7 @@ describe('a plan that cannot be parsed reports where and what is accepted', () =
     expect(() => parsePlan('teapot')).toThrow(
       expect.objectContaining({
         hint: expect.stringContaining(
-          'An answer is a status from 200 to 599, or reset, hang, empty, truncate, malformed, drip or endless. Append x3 to give it three times.',
+          'An answer can be a status from 200 to 599, or reset, hang, empty, truncate, malformed, drip or endless. Append x3 to repeat it three times.',
         ) as string,
       }),
     )

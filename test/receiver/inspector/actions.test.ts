@@ -134,7 +134,7 @@ describe('POST /_evroute/actions', () => {
       status: 404,
       body: { error: { code: 'not_found', message } },
     })
-    const request = missing('The receiver does not keep this request')
+    const request = missing('The receiver no longer has this request')
     expect(await act(url, 'resend', { seq: 7 })).toMatchObject(request)
     expect(await act(url, 'resend', {})).toMatchObject(request)
     const expectation = missing('There is no expectation with this id')

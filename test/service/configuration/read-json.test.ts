@@ -24,7 +24,7 @@ describe('JSON with comments', () => {
     ['[1 2]', 1, 4, 'A comma may be missing before this point.'],
     ['{"a": [1, 2}', 1, 12, 'A comma may be missing before this point.'],
     ["{'a': 1}", 1, 2, 'JSON allows double quotes only.'],
-    ['{"a": 1 /* why\n}', 1, 9, 'The comment does not end.'],
+    ['{"a": 1 /* why\n}', 1, 9, 'The comment is never closed.'],
     ['{"a" 1}', 1, 6, undefined],
     ['{"a": 1} 2', 1, 10, undefined],
     ['{1: 2}', 1, 2, undefined],
