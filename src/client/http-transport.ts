@@ -93,7 +93,8 @@ function exchange(
 
 /** Loads HTTP only when it is needed, because it takes longer to load than the rest of a client. */
 async function openConnections(isSecure: boolean) {
-  const http: typeof Http | typeof Https = isSecure
+  // Tools that intercept or trace requests replace functions of the default export only.
+  const { default: http }: { default: typeof Http | typeof Https } = isSecure
     ? await import('node:https')
     : await import('node:http')
   // Use the global agent's proxy and authorities, but not its timeout, which would close idle connections.

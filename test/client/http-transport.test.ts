@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import type { ServerResponse } from 'node:http'
+import http, { type ServerResponse } from 'node:http'
 import { globalAgent } from 'node:https'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { encodeEnvelope } from '../../src/client/envelope.ts'
@@ -67,6 +67,19 @@ describe('createHttpTransport', () => {
       delete globalAgent.options.ca
     })
     expect(await send(transportTo(url))).toMatchObject({ kind: 'accepted' })
+  })
+
+  test('sends with a replaced http.request, because tools for tests intercept requests there', async () => {
+    const { url } = await startEndpoint((_, response) => response.end())
+    const { request } = http
+    onTestFinished(() => void (http.request = request))
+    let replaced = 0
+    http.request = ((...parameters: Parameters<typeof request>) => {
+      replaced++
+      return request(...parameters)
+    }) as typeof request
+    expect(await send(transportTo(url))).toMatchObject({ kind: 'accepted' })
+    expect(replaced).toBe(1)
   })
 
   test('does not follow redirects', async () => {
