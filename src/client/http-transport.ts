@@ -1,5 +1,6 @@
 import type * as Http from 'node:http'
 import type * as Https from 'node:https'
+import { setImmediate as afterThisTurn } from 'node:timers'
 import { urlToHttpOptions } from 'node:url'
 import type { Answer } from '../http/index.ts'
 import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
@@ -81,9 +82,9 @@ function exchange(
     request.on('close', () => {
       if (!isAnswered) end({ kind: 'retry', reason: reasonOf(failure) })
     })
-    const deadline = systemClock.schedule(timeoutMs, () => {
-      request.destroy(new DeadlineError(`No answer within ${timeoutMs} ms`))
-    })
+    const timeUp = () => request.destroy(new DeadlineError(`No answer within ${timeoutMs} ms`))
+    // After a program was blocked or suspended, timers run before the answer that has arrived meanwhile is read.
+    const deadline = systemClock.schedule(timeoutMs, () => afterThisTurn(timeUp))
     const giveUp = () => request.destroy(new Error('the client aborted the request'))
     signal.addEventListener('abort', giveUp)
     if (signal.aborted) giveUp()

@@ -104,6 +104,14 @@ describe('createHttpTransport', () => {
     })
   })
 
+  test('reads an answer that came in time to a program that was blocked until after the timeout', async () => {
+    const timeoutMs = 500
+    const { url } = await startEndpoint((_, response) => {
+      response.end(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs))
+    })
+    expect(await send(transportTo(url, timeoutMs))).toMatchObject({ kind: 'accepted' })
+  })
+
   test('asks for a retry when the connection is reset', async () => {
     const { url } = await startEndpoint((_, response) => response.destroy())
     expect(await send(transportTo(url))).toMatchObject({ kind: 'retry' })
