@@ -1,4 +1,5 @@
 import {
+  checkOptionNames,
   checkWholeNumber,
   limits,
   messageOf,
@@ -165,9 +166,11 @@ export class Client {
    * has failed. After `timeoutMs`, the pending calls fail. Closing again returns the same promise.
    *
    * @returns the counts and the undelivered calls, within the limits in {@link CloseReport}
-   * @throws SettingError if `timeoutMs` is invalid
+   * @throws SettingError if `timeoutMs` is invalid, or an option is unknown
    */
-  close({ timeoutMs = closeTimeoutMs }: CloseOptions = {}): Promise<CloseReport> {
+  close(options: CloseOptions = {}): Promise<CloseReport> {
+    checkOptionNames(options, { timeoutMs: true })
+    const { timeoutMs = closeTimeoutMs } = options
     this.#closing ??= this.#close(checkWholeNumber('timeoutMs', timeoutMs, [0, 86_400_000]))
     return this.#closing
   }

@@ -228,9 +228,11 @@ describe('Client.close', () => {
     expect(lines).toEqual(['warn the transport did not close error="already gone"\n'])
   })
 
-  test('refuses an invalid time, and can be called again', async () => {
+  test('refuses an invalid time and an unknown option, and can be called again', async () => {
     const { client } = clientOver()
     expect(() => client.close({ timeoutMs: -1 })).toThrow(SettingError)
+    const namedAsSegmentDoes = { timeout: 5_000 } as object
+    expect(() => client.close(namedAsSegmentDoes)).toThrow('Cannot use the option timeout')
     expect(client.identify({ userId: 'user-1' })).toMatchObject({ status: 'queued' })
     expect(await client.close()).toMatchObject({ delivered: 1 })
   })
