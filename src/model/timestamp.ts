@@ -10,7 +10,7 @@ const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** Reads a timestamp as milliseconds since 1970; undefined for any other text. Never throws. */
 export function parseTimestamp(value: unknown): number | undefined {
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime()
+  if (value instanceof Date) return hasFourDigitYear(value.getTime()) ? value.getTime() : undefined
   if (typeof value !== 'string') return undefined
   return commonShape.test(value) ? parseCommon(value) : parseOther(value)
 }

@@ -91,6 +91,7 @@ describe('parseTimestamp', () => {
     {},
     ['2026-11-20'],
     new Date(NaN),
+    new Date('+010000-01-01T00:00:00.000Z'),
   ])('refuses %j', (value) => {
     expect(parseTimestamp(value)).toBeUndefined()
   })
