@@ -97,7 +97,12 @@ export function systemCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Returns the message of a thrown value, which need not be an Error. */
+/** Returns the message of a thrown value, which need not be an Error. Never throws. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    // An object without a prototype, for example, has no text.
+    return 'unknown error'
+  }
 }

@@ -108,6 +108,7 @@ describe('prepareCall', () => {
     expect(sent(call, 'identify')).toMatchObject({ timestamp: '1970-01-01T00:00:00.000Z' })
     for (const timestamp of [
       new Date(NaN),
+      new Date('+010000-01-01T00:00:00.000Z'),
       'yesterday',
       '01/02/2024',
       '1704067200',
@@ -180,6 +181,7 @@ describe('prepareCall', () => {
     ['a circular reference', () => circular()],
     ['a BigInt', () => ({ amount: 1n })],
     ['a toJSON that throws', () => ({ at: { toJSON: () => fail() } })],
+    ['a toJSON that throws a value without text', () => ({ at: { toJSON: () => failOddly() } })],
   ])('refuses values that JSON cannot represent: %s', (_name, properties) => {
     const prepared = prepare({ userId: 'u', event: 'E', properties: properties() }, 'track')
     expect(prepared).toMatchObject({ kind: 'refused', code: 'wrong_type' })
@@ -220,4 +222,8 @@ function circular(): object {
 
 function fail(): never {
   throw new Error('no value')
+}
+
+function failOddly(): never {
+  throw Object.create(null)
 }

@@ -58,4 +58,6 @@ test('messageOf returns a message for any thrown value', () => {
   expect(messageOf(new Error('refused'))).toBe('refused')
   expect(messageOf('text')).toBe('text')
   expect(messageOf(undefined)).toBe('undefined')
+  expect(messageOf(Object.create(null))).toBe('unknown error')
+  expect(messageOf(Object.assign(new Error(), { message: 7 }))).toBe('7')
 })
