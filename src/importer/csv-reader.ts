@@ -36,6 +36,7 @@ interface RecordContext {
  * Memory holds only one record.
  */
 export class CsvReader {
+  readonly isClosed = false
   readonly #scanner: RecordScanner
   readonly #held = new HeldText(limits.callBytesMax)
   #recordLine: number
@@ -54,12 +55,17 @@ export class CsvReader {
     return this.#held.keptBytes
   }
 
-  get hasHeader(): boolean {
-    return this.#layout !== undefined
+  /** Whether there is no header yet. */
+  get isEmpty(): boolean {
+    return this.#layout === undefined
+  }
+
+  get line(): number {
+    return this.#scanner.line
   }
 
   /** Adds the rows that the chunk completes, including the header. Throws `cannot_read_file` for an unusable header. */
-  push(chunk: Buffer, rows: TableRow[]): void {
+  push(chunk: Buffer, rows: TableRow[]): number {
     let records: ScannedRecord[] = []
     const readGathered = (): void => {
       this.#readSound(chunk, records, rows)
@@ -81,6 +87,7 @@ export class CsvReader {
     }
     readGathered()
     this.#held.append(chunk.subarray(start))
+    return chunk.length
   }
 
   /** Adds the last row, if no line feed ended it. A record with an open quote is a bad row. */

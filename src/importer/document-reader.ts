@@ -2,7 +2,7 @@ import { Batch } from './batch.ts'
 import { endsWithBatchKey } from './format.ts'
 import { HeldText, type WholeText } from './held-text.ts'
 import { closeBrace, closeBracket, comma, openBrace, openBracket, trimBlank } from './json-bytes.ts'
-import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
+import { badRow, leadingLines, parseRow, type BadRow, type Row, type TableRow } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 
 /** `object`: in an object, which may be a call or the beginning of a batch. `members`: after the calls of a batch. */
@@ -39,7 +39,7 @@ export class DocumentReader {
   }
 
   /** Adds the rows that the chunk completes. Returns how many bytes it read: all, unless the document ends. */
-  push(chunk: Buffer, rows: Row[]): number {
+  push(chunk: Buffer, rows: TableRow[]): number {
     let start = 0
     let at = this.#scanner.next(chunk, 0)
     while (at < chunk.length) {
@@ -56,7 +56,7 @@ export class DocumentReader {
   }
 
   /** Adds the last row of an unfinished document, then a bad row that says what is missing, or quotes `damage`. */
-  end(rows: Row[], damage?: string): void {
+  end(rows: TableRow[], damage?: string): void {
     const isCallWhole = this.#nesting.depth === 0 && !this.#scanner.inString
     const [line, message] = this.#missingEnd(isCallWhole)
     if (this.#state === 'calls' && isCallWhole) {
@@ -95,7 +95,7 @@ export class DocumentReader {
     }
   }
 
-  #endPart(byte: number, rest: Buffer, rows: Row[]): void {
+  #endPart(byte: number, rest: Buffer, rows: TableRow[]): void {
     switch (this.#state) {
       case 'start':
         this.#begin(byte)
@@ -133,13 +133,13 @@ export class DocumentReader {
     this.#partsRead = 0
   }
 
-  #readObject(rows: Row[]): void {
+  #readObject(rows: TableRow[]): void {
     const row = parseRow(this.#held.complete(Buffer.of(closeBrace)), this.#startLine)
     if (row !== undefined) rows.push(row)
     this.#state = 'closed'
   }
 
-  #readList(rows: Row[]): void {
+  #readList(rows: TableRow[]): void {
     const head = this.#held.view()
     if (head.isCut || !endsWithBatchKey(head.bytes)) {
       this.#held.append(Buffer.of(openBracket))
@@ -153,7 +153,7 @@ export class DocumentReader {
     this.#enterParts('calls', closeBracket)
   }
 
-  #readCall(rest: Buffer, isLast: boolean, rows: Row[]): void {
+  #readCall(rest: Buffer, isLast: boolean, rows: TableRow[]): void {
     const row = parseRow(this.#held.complete(rest), this.#partLine)
     const isEmptyList = isLast && this.#partsRead === 0
     if (row !== undefined) this.#addRow(row, rows)
@@ -164,11 +164,11 @@ export class DocumentReader {
     else this.#enterParts('members', closeBrace)
   }
 
-  #addRow(row: Row, rows: Row[]): void {
+  #addRow(row: Row, rows: TableRow[]): void {
     rows.push(this.#batch?.merged(row) ?? row)
   }
 
-  #readMember(rest: Buffer, isLast: boolean, rows: Row[]): void {
+  #readMember(rest: Buffer, isLast: boolean, rows: TableRow[]): void {
     const problems = this.#memberProblems(this.#held.complete(rest), isLast)
     rows.push(...problems)
     this.#nextPart()

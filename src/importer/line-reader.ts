@@ -1,6 +1,6 @@
 import { HeldText, heldTextBytesMax } from './held-text.ts'
 import { lineFeed } from './json-bytes.ts'
-import { badRow, parseRow, type Row } from './row.ts'
+import { badRow, parseRow, type Row, type TableRow } from './row.ts'
 
 const nothing = Buffer.alloc(0)
 
@@ -37,7 +37,7 @@ export class LineReader {
   }
 
   /** Adds the rows that the chunk completes. Returns how many bytes it read: all, unless the reader closes. */
-  push(chunk: Buffer, rows: Row[]): number {
+  push(chunk: Buffer, rows: TableRow[]): number {
     let start = 0
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
       const row = this.#rowOf(chunk.subarray(start, end))
@@ -52,7 +52,7 @@ export class LineReader {
   }
 
   /** Adds the last row, if no line feed ended it. If `damage` ended the text, drops a last row that is invalid. */
-  end(rows: Row[], damage?: string): void {
+  end(rows: TableRow[], damage?: string): void {
     const row = this.#rowOf(nothing)
     if (row?.kind === 'row' || (row !== undefined && damage === undefined)) rows.push(row)
     if (damage !== undefined) rows.push(badRow(this.#line, 'invalid_json', damage))

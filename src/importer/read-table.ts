@@ -1,4 +1,5 @@
 import { inflate } from './inflate.ts'
+import { RowReader } from './row-reader.ts'
 import type { TableRow } from './row.ts'
 
 /**
@@ -16,11 +17,11 @@ export async function* readTable(
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
   // Load the CSV parser only when it is needed: programs that read calls don't need it.
-  const [{ TableReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
-    import('./table-reader.ts'),
+  const [{ CsvReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
+    import('./csv-reader.ts'),
     import('./csv-header.ts'),
   ])
-  const reader = new TableReader()
+  const reader = new RowReader<TableRow>({ openTable: (line) => new CsvReader(line) })
   for await (const part of inflate(input)) {
     if (part.kind === 'damaged') throw unreadableTable(part.message, 'Create the list again.')
     const rows = reader.push(part.bytes)

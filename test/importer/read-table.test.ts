@@ -2,7 +2,8 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readTable, type TableRow } from '../../src/importer/index.ts'
-import { TableReader } from '../../src/importer/table-reader.ts'
+import { CsvReader } from '../../src/importer/csv-reader.ts'
+import { RowReader } from '../../src/importer/row-reader.ts'
 import { EvrouteError, limits } from '../../src/model/index.ts'
 import { briefOf, inChunks } from './support.ts'
 
@@ -11,6 +12,10 @@ async function tableOf(content: string | Uint8Array): Promise<readonly TableRow[
   for await (const group of readTable(inChunks(Buffer.from(content)), 'Look at what makes it.'))
     rows.push(...group)
   return rows
+}
+
+function tableReader(): RowReader<TableRow> {
+  return new RowReader<TableRow>({ openTable: (line) => new CsvReader(line) })
 }
 
 /** Summarises a row: its line, and its columns, value or code. */
@@ -35,7 +40,7 @@ async function messageOfBad(content: string): Promise<string | undefined> {
 
 /** Reads chunks that end at these positions. Overwrites each after it was pushed, so that no row may rely on it. */
 function readChunks(bytes: Buffer, cuts: readonly number[]): readonly TableRow[] {
-  const reader = new TableReader()
+  const reader = tableReader()
   const rows: TableRow[] = []
   const positions = [...new Set(cuts.map((position) => position % (bytes.length + 1)))].sort(
     (a, b) => a - b,
@@ -230,7 +235,7 @@ describe('a CSV', () => {
   })
 
   it('is read to its end in little memory even if a quote is never closed', () => {
-    const reader = new TableReader()
+    const reader = tableReader()
     reader.push(Buffer.from('id\nu1\n"u2\n'))
     const chunk = Buffer.from('u3,u4\n'.repeat(20_000))
     for (let pushed = 0; pushed < 50; pushed++) {
