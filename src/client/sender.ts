@@ -1,5 +1,5 @@
 import { messageOf } from '../model/index.ts'
-import { sleep, type Runtime } from '../runtime/index.ts'
+import { sleep, type LogFields, type Runtime } from '../runtime/index.ts'
 import { Batch, bytesOf, type BatchLimits, type EncodedCall } from './batch.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
 import { Exchanges } from './exchanges.ts'
@@ -45,7 +45,7 @@ export class Sender {
   readonly #line = new Line(batchesInFlightMax)
   readonly #underWay = new Set<Promise<void>>()
   readonly #lifetime = new AbortController()
-  #hasWarned = false
+  readonly #warnings = new Set<string>()
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -84,7 +84,10 @@ export class Sender {
     const attempts = attemptsBefore + ending.attempts
     switch (outcome.kind) {
       case 'accepted':
-        if (outcome.isWebPage === true) this.#warnOfWebPage()
+        // A mistyped URL often leads to a web page, which answers 200 to everything.
+        if (outcome.isWebPage === true) {
+          this.#warnOnce('the endpoint answers with a web page; check its URL')
+        }
         this.#settle(calls, outcome.rejected ?? [], attempts)
         return
       case 'refused':
@@ -97,11 +100,11 @@ export class Sender {
     }
   }
 
-  /** Warns once: a mistyped URL often leads to a web page, which answers 200 to everything. */
-  #warnOfWebPage(): void {
-    if (this.#hasWarned) return
-    this.#hasWarned = true
-    this.#options.runtime.log.warn('the endpoint answers with a web page; check its URL')
+  /** Warns once of each fault of the endpoint, because the next answers probably have it too. */
+  #warnOnce(message: string, fields?: LogFields): void {
+    if (this.#warnings.has(message)) return
+    this.#warnings.add(message)
+    this.#options.runtime.log.warn(message, fields)
   }
 
   async #deliverInHalves(calls: readonly EncodedCall[], attempts: number): Promise<void> {
@@ -150,12 +153,12 @@ export class Sender {
     attempts: number,
   ): void {
     const rejections = new Map<number, RejectedCall>()
-    const { observer, runtime } = this.#options
+    const { observer } = this.#options
     for (const rejection of rejected) {
       const position = positionOf(rejection, calls)
       const { code } = rejection
       if (position === undefined)
-        runtime.log.warn('the endpoint rejected a call that is not in the batch', { code })
+        this.#warnOnce('the endpoint rejected a call that is not in the batch', { code })
       else rejections.set(position, rejection)
     }
     calls.forEach((call, index) => {
