@@ -4,6 +4,7 @@ import type { RejectedCall, TransportOutcome } from './transport.ts'
 
 /** Server errors that a retry cannot fix: not implemented, and HTTP version not supported. */
 const finalServerErrors = new Set([501, 505])
+const redirects = new Set([301, 302, 303, 307, 308])
 /** What services say when they answer 400 to a batch over their limit. */
 const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
 /** How an HTML document begins. */
@@ -62,7 +63,10 @@ function rejectedCalls(body: JsonObject | undefined): readonly RejectedCall[] {
 }
 
 function describe({ status }: Answer, body: JsonObject | undefined): string {
-  const reason = textOf(body?.['message']) ?? textOf(body?.['error'])
+  const advice = redirects.has(status)
+    ? 'it redirects; pass the URL that it redirects to'
+    : undefined
+  const reason = textOf(body?.['message']) ?? textOf(body?.['error']) ?? advice
   return `The endpoint answered ${status}${reason === undefined ? '' : `: ${reason}`}`
 }
 

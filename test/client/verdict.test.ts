@@ -67,6 +67,11 @@ describe('verdict', () => {
       message: 'The endpoint answered 401: Unknown key',
     })
     expect(judge(401, '[]')).toMatchObject({ code: 'http_401' })
+    expect(judge(301, '')).toMatchObject({
+      code: 'http_301',
+      message: 'The endpoint answered 301: it redirects; pass the URL that it redirects to',
+    })
+    expect(judge(304, '')).toMatchObject({ message: 'The endpoint answered 304' })
   })
 
   test('keeps 300 characters of an answer', () => {
