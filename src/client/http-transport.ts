@@ -129,5 +129,7 @@ class DeadlineError extends Error {}
 function reasonOf(error: Error): string {
   if (error instanceof DeadlineError) return error.message
   // If a name has several addresses, the error has a code but no message.
-  return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
+  // Errors of TLS end with a line break.
+  const message = messageOf(error).trim()
+  return `The endpoint cannot be reached: ${message || (systemCode(error) ?? 'unknown')}`
 }

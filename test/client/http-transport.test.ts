@@ -96,6 +96,12 @@ describe('createHttpTransport', () => {
     expect(outcome).toHaveProperty('reason', expect.stringContaining('ECONNREFUSED'))
   })
 
+  test('describes an error of TLS in one line', async () => {
+    const { url } = await startEndpoint((_, response) => response.end())
+    const outcome = await send(transportTo(url.replace('http:', 'https:')))
+    expect(outcome).toHaveProperty('reason', expect.stringMatching(/^.*wrong version number.*$/))
+  })
+
   test('asks for a retry after a timeout', async () => {
     const { url } = await startEndpoint(() => undefined)
     expect(await send(transportTo(url, 20))).toEqual({
