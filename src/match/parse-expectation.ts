@@ -40,18 +40,17 @@ interface Suffixes {
 }
 
 function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
-  const word = scanner.rest
-  const range = { offset: scanner.at, length: word.length }
-  if ((word === 'within' ? suffixes.withinMs : suffixes.count) !== undefined) {
-    scanner.fail(range, 'this is given twice', 'Remove one of them.')
+  const word = scanner.takeWord()
+  const isTime = word.text === 'within'
+  if ((isTime ? suffixes.withinMs : suffixes.count) !== undefined) {
+    scanner.fail(word, 'this is given twice', 'Remove one of them.')
   }
-  scanner.take(word)
-  if (word === 'within') suffixes.withinMs = readDuration(scanner)
+  if (isTime) suffixes.withinMs = readDuration(scanner)
   else {
     suffixes.count =
-      countOf(word) ??
+      countOf(word.text) ??
       scanner.fail(
-        range,
+        word,
         'this is not a count',
         'Write x3 for exactly three, x3.. for at least three, x1..5 for one to five, or never. To search for this word itself, put it in quotes.',
       )
@@ -60,16 +59,11 @@ function readSuffix(scanner: Scanner, suffixes: Suffixes): void {
 
 function readDuration(scanner: Scanner): number {
   scanner.skipGap()
-  const word = scanner.rest
-  const range = { offset: scanner.at, length: word.length }
-  scanner.take(word)
-  const durationMs = parseDuration(word)
+  const word = scanner.takeWord()
+  const durationMs = parseDuration(word.text)
   if (durationMs !== undefined && durationMs > 0) return durationMs
-  return scanner.fail(
-    range,
-    '"within" needs a duration',
-    'Add one, such as within 2s or within 500ms.',
-  )
+  const advice = 'Add one, such as within 2s or within 500ms.'
+  return scanner.fail(word, '"within" needs a duration', advice)
 }
 
 function countOf(word: string): CountRange | undefined {

@@ -90,7 +90,7 @@ export function readMatch(
 
 function refuseSuffix(scanner: Scanner): never {
   return scanner.fail(
-    { offset: scanner.at, length: scanner.rest.length },
+    scanner.takeWord(),
     'only an expectation can have a count or a time',
     'Remove the count or time. To search for the word, put it in quotes.',
   )
@@ -128,10 +128,8 @@ type Condition = Pick<Term, 'field' | 'tests'>
 
 function readCondition(written: WrittenField, scanner: Scanner): Condition {
   const condition = readKnownCondition(written, scanner)
-  const { at: offset } = scanner
   if (scanner.isAtGap) return condition
-  return scanner.fail(
-    { offset, length: 1 },
+  return scanner.failHere(
     'the term should end here',
     'Put a space between terms. A value with commas, quotes or spaces needs quotes around it.',
   )
@@ -166,10 +164,8 @@ function isPart(field: Field): field is Extract<Field, { readonly kind: 'body' }
 function readWord(scanner: Scanner): ValueTest {
   const written = scanner.read(/[,"]/)
   if (!written.isQuoted) checkWord(written, scanner)
-  const { at: offset } = scanner
   if (!scanner.isAtGap) {
-    scanner.fail(
-      { offset, length: 1 },
+    scanner.failHere(
       'the word should end here',
       'A word with commas, quotes or spaces needs quotes around it.',
     )

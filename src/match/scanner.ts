@@ -70,6 +70,18 @@ export class Scanner {
     return /^\S*/.exec(this.#text.slice(this.#at))?.[0] ?? ''
   }
 
+  /** Reads up to the next white space. */
+  takeWord(): TextRange & { readonly text: string } {
+    const [offset, text] = [this.#at, this.rest]
+    this.#at += text.length
+    return { text, offset, length: text.length }
+  }
+
+  /** Refuses the next character, or what is missing there. */
+  failHere(problem: string, advice: string): never {
+    return this.fail({ offset: this.#at, length: 1 }, problem, advice)
+  }
+
   moveTo(offset: number): void {
     this.#at = offset
   }

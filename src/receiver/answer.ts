@@ -55,8 +55,11 @@ export function decide(
   const { delayMs: requestedDelayMs, answer: requested } = directives
   const usualDelayMs = requestedDelayMs ?? source.nextDelayMs()
   const refused = refuse(request, directives, strict)
-  const isPlanned = refused === undefined && requested === undefined
-  const next = isPlanned ? nextAnswer(request, source) : { answer: requested ?? 200 }
+  const { content, endpoint } = request
+  const isPlanned = refused === undefined && requested === undefined && content.kind === 'webhook'
+  const next: NextAnswer = isPlanned
+    ? source.nextAnswer({ type: content.type, endpoint })
+    : { answer: requested ?? 200 }
   const delayMs = requestedDelayMs ?? next.delayMs ?? usualDelayMs
   const given = refused === undefined ? planned(next.answer) : { reply: refused, injected: null }
   const injected = [delayMs > 0 ? `delay ${formatDuration(delayMs)}` : null, given.injected]
@@ -101,14 +104,6 @@ const unreadCodes: ReadonlySet<RefusalCode> = new Set([
   'incomplete_body',
   'method_not_allowed',
 ])
-
-function nextAnswer(
-  { content, endpoint }: Unanswered,
-  source: Pick<Injections, 'nextAnswer'>,
-): NextAnswer {
-  if (content.kind !== 'webhook') return { answer: 200 }
-  return source.nextAnswer({ type: content.type, endpoint })
-}
 
 function planned(given: GivenAnswer): Pick<Decision, 'reply' | 'injected'> {
   if (isFault(given)) return { reply: given, injected: given }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { errorAnswer, listen, sendAnswer } from '../http/index.ts'
 import { createRuntime } from '../runtime/index.ts'
 import { receiverApp } from './app.ts'
@@ -43,7 +42,10 @@ export async function openCaptureViewer({
   const app = receiverApp(
     {
       answer: (request, response) => api.answer(request, response),
-      receive: (_request, response) => refuseWebhook(response),
+      receive: (_request, response) => {
+        sendAnswer(response, refusal)
+        return Promise.resolve()
+      },
     },
     runtimeLog,
   )
@@ -59,14 +61,8 @@ export async function openCaptureViewer({
   }
 }
 
-function refuseWebhook(response: ServerResponse): Promise<void> {
-  sendAnswer(
-    response,
-    errorAnswer(
-      405,
-      'method_not_allowed',
-      'This server shows a capture and receives no webhooks: run evroute listen',
-    ),
-  )
-  return Promise.resolve()
-}
+const refusal = errorAnswer(
+  405,
+  'method_not_allowed',
+  'This server shows a capture and receives no webhooks: run evroute listen',
+)

@@ -1,7 +1,3 @@
-/** A language or framework for which there is a snippet. */
-export type SnippetLanguage =
-  'node' | 'express' | 'fastify' | 'hono' | 'go' | 'python' | 'php' | 'ruby'
-
 const nodeVerify = `const secret = process.env.WEBHOOK_SECRET
 if (!secret) throw new Error('Set WEBHOOK_SECRET to the shared secret')
 
@@ -207,16 +203,10 @@ run lambda { |env|
 `
 
 /** Handlers that verify X-Signature correctly, with the secret from WEBHOOK_SECRET. */
-export const snippets: Readonly<Record<SnippetLanguage, string>> = Object.freeze({
-  node,
-  express,
-  fastify,
-  hono,
-  go,
-  python,
-  php,
-  ruby,
-})
+export const snippets = Object.freeze({ node, express, fastify, hono, go, python, php, ruby })
+
+/** A language or framework for which there is a snippet. */
+export type SnippetLanguage = keyof typeof snippets
 
 /** All languages and frameworks, in the order that messages list them. */
 export const snippetLanguages: readonly SnippetLanguage[] = Object.freeze(

@@ -29,34 +29,25 @@ export function readPathDirectives(target: string): PathDirectives {
   if (!/^\/(?:status|delay|fault)(?:[/?]|$)/.test(target)) return none
   const [path = ''] = target.split('?', 1)
   const segments = path.split('/').slice(1)
-  const found: { delayMs?: number; answer?: GivenAnswer } = {}
+  let found = none
   for (let at = 0; isDirective(segments[at]); at += 2) {
     const directive = segments[at] as Directive
-    const problem = follow(found, directive, segments[at + 1] ?? '')
-    if (problem !== undefined) return { ...none, problem }
+    const text = segments[at + 1] ?? ''
+    const [field, plural] = directive === 'delay' ? delayField : answerField
+    if (found[field] !== undefined) return { ...none, problem: `The path asks for two ${plural}` }
+    const value = directive === 'delay' ? parseDelay(text) : readAnswer(directive, text)
+    if (value === undefined) return { ...none, problem: problemOf(directive, text) }
+    found = { ...found, [field]: value }
   }
-  return { delayMs: found.delayMs, answer: found.answer, problem: null }
+  return found
 }
 
-function follow(
-  found: { delayMs?: number; answer?: GivenAnswer },
-  directive: Directive,
-  text: string,
-): string | undefined {
-  if (directive === 'delay') {
-    if (found.delayMs !== undefined) return 'The path asks for two delays'
-    const delayMs = parseDelay(text)
-    if (delayMs === undefined) return problemOf(directive, text)
-    found.delayMs = delayMs
-    return undefined
-  }
-  if (found.answer !== undefined) return 'The path asks for two answers'
+const delayField = ['delayMs', 'delays'] as const
+const answerField = ['answer', 'answers'] as const
+
+function readAnswer(directive: 'status' | 'fault', text: string): GivenAnswer | undefined {
   const answer = readAnswerName(text)
-  if (answer === undefined || isFault(answer) !== (directive === 'fault')) {
-    return problemOf(directive, text)
-  }
-  found.answer = answer
-  return undefined
+  return isFault(answer) === (directive === 'fault') ? answer : undefined
 }
 
 function problemOf(directive: Directive, text: string): string {
