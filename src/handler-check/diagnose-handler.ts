@@ -35,13 +35,13 @@ const crashesIfCutOff: Rule = (evidence) => {
   const isUnanswered = ({ reaction }: CaseVerdict): boolean =>
     (reaction === 'closed' && !evidence.had('wrong-secret', 'closed')) ||
     // A timeout shows a crash only if the handler answered an earlier forged webhook.
-    (reaction === 'timeout' && evidence.isRight('wrong-secret'))
+    (reaction === 'timeout' && evidence.had('wrong-secret', 'right'))
   return evidence.explain(evidence.wrongOf(['cut-off']).filter(isUnanswered), crashedIfCutOff)
 }
 
 const failsOnOtherText: Rule = (evidence) => {
   const failed = evidence.wrongOf(['not-json']).filter(({ reaction }) => failures.has(reaction))
-  return evidence.isWrong('wrong-secret') ? [] : evidence.explain(failed, parsesFirst)
+  return evidence.had('wrong-secret', 'wrong') ? [] : evidence.explain(failed, parsesFirst)
 }
 
 const failures: ReadonlySet<Reaction> = new Set(['failed', 'closed', 'timeout'])
@@ -76,7 +76,7 @@ const refusesEverything: Rule = (evidence) => {
 
 const takesEverything: Rule = (evidence) => {
   if (!evidence.had('wrong-secret', 'taken') || evidence.had('plain', 'refused')) return []
-  const text = evidence.isRight('missing-header')
+  const text = evidence.had('missing-header', 'right')
     ? forgeryTexts.checksPresenceOnly
     : forgeryTexts.doesNotVerify
   return evidence.explain(evidence.wrong(isForgedAndTaken), text)
@@ -105,7 +105,7 @@ const lineEndings = ['newline', 'crlf']
 
 const otherBytes: Rule = (evidence) => {
   // A handler that accepts `unicode` loses `split` because of its packets, not because of its characters.
-  const isSplitLost = evidence.isWrong('unicode') || evidence.isWrong('plain')
+  const isSplitLost = evidence.had('unicode', 'wrong') || evidence.had('plain', 'wrong')
   const lost = evidence.wrong(
     (verdict) => evidence.isMistakenForForgery(verdict) && (verdict.id !== 'split' || isSplitLost),
   )
@@ -131,7 +131,7 @@ const otherBytes: Rule = (evidence) => {
 
 /** Recognises the encoder by the style of body that the handler accepts. */
 function rewriterOf(taken: readonly string[], evidence: Evidence): Rewriter {
-  if (taken.includes('plain')) return evidence.isWrong('unicode') ? 'other' : 'node'
+  if (taken.includes('plain')) return evidence.had('unicode', 'wrong') ? 'other' : 'node'
   if (taken.includes('spaced')) return 'python'
   return taken.includes('escaped') ? 'php' : 'other'
 }
@@ -166,7 +166,7 @@ const knownForgeries = ruleFor(isForgedAndTaken, [
   [
     ({ id }, evidence) =>
       unsignedCases.includes(id) &&
-      !(evidence.isRight('missing-header') && evidence.isRight('empty-header')),
+      !(evidence.had('missing-header', 'right') && evidence.had('empty-header', 'right')),
     ...forgeryTexts.unsigned,
   ],
   ...Object.entries(compareTexts).map(([known, text]): Explanation => [

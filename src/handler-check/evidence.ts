@@ -84,19 +84,13 @@ export class Evidence {
     this.#unexplained = new Set(this.sent.filter(({ isRight }) => !isRight))
   }
 
-  /** Whether a case had the given reaction. False if the case was not part of the check. */
-  had(id: string, reaction: Reaction): boolean {
-    return this.verdicts.some((verdict) => verdict.id === id && verdict.reaction === reaction)
-  }
-
-  /** Whether a case had the reaction of a correct handler. False if the case was not part of the check. */
-  isRight(id: string): boolean {
-    return this.verdicts.some((verdict) => verdict.id === id && verdict.isRight)
-  }
-
-  /** Whether a case did not have the reaction of a correct handler. False if the case was not part of the check. */
-  isWrong(id: string): boolean {
-    return this.sent.some((verdict) => verdict.id === id && !verdict.isRight)
+  /** Whether a case had the given reaction, or any right or wrong one. False if the case was not sent. */
+  had(id: string, reaction: Reaction | 'right' | 'wrong'): boolean {
+    return this.sent.some(
+      (verdict) =>
+        verdict.id === id &&
+        [verdict.reaction, verdict.isRight ? 'right' : 'wrong'].includes(reaction),
+    )
   }
 
   /**

@@ -244,21 +244,22 @@ export const lossExplanations: readonly Explanation[] = [
   ],
   [
     ({ id }, evidence) =>
-      (id === 'parts' || (id === 'split' && evidence.isWrong('parts'))) &&
-      !evidence.isWrong('plain'),
+      (id === 'parts' || (id === 'split' && evidence.had('parts', 'wrong'))) &&
+      !evidence.had('plain', 'wrong'),
     'part_verified',
     'It verifies only a part of a body that arrives in several packets.',
     'Wait until the whole body has arrived: the `end` event, or `await buffer(request)` in Node. Then verify all of it.',
   ],
   [
-    ({ id }, evidence) => id === 'split' && !evidence.isWrong('plain'),
+    ({ id }, evidence) => id === 'split' && !evidence.had('plain', 'wrong'),
     'chunks_decoded',
     'It turns each chunk of a body into text, which destroys a character that is split between two chunks.',
     'Collect the chunks as bytes and verify these: Buffer.concat(chunks) in Node, instead of `body += chunk`. ' +
       "If you need text, call request.setEncoding('utf8') first.",
   ],
   [
-    ({ id, status }, evidence) => id === 'large' && status !== null && !evidence.isWrong('plain'),
+    ({ id, status }, evidence) =>
+      id === 'large' && status !== null && !evidence.had('plain', 'wrong'),
     'body_limit',
     'It does not accept a body of 32 KB, the size of the largest call.',
     'Raise the limit of the body parser to 1 MB, because a webhook can be larger than the call it is made from.',

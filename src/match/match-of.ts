@@ -2,7 +2,7 @@ import { types } from 'node:util'
 import { SettingError, shortText, type JsonValue } from '../model/index.ts'
 import { fieldLabel, fieldText, type Field } from './field.ts'
 import { globText } from './glob.ts'
-import { Match, matchLimits, type Term } from './match.ts'
+import { Match, matchLimits, termText, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
 /** Tests a value of a body. A truthy result accepts it; an error refuses it. May take only some types of values. */
@@ -49,7 +49,8 @@ export interface ExpectedBody {
 export function matchOf(expected: ExpectedBody): Match {
   if (!isPlainObject(expected)) throw unusable([], 'it is not a plain object')
   const terms = termsOf(expected, [])
-  return new Match(terms, terms.map(textOf).join(' '))
+  const texts = terms.map((term) => termText(term, fieldLabel(term.field)))
+  return new Match(terms, texts.join(' '))
 }
 
 const textCharactersMax = 200
@@ -64,13 +65,6 @@ export function conditionText(keys: readonly string[], value: JsonValue | undefi
 }
 
 const predicateCharactersMax = 80
-
-function textOf({ field, isNegated, tests }: Term): string {
-  const label = fieldLabel(field)
-  const [test] = tests
-  const isPresence = test === undefined || test.kind === 'present'
-  return isPresence ? `${isNegated ? '-' : ''}has:${label}` : `${label}:${test.text}`
-}
 
 /** Makes one term per expected value, so that a difference shows which member is wrong. */
 function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term[] {

@@ -31,7 +31,7 @@ export class Match {
 
   constructor(terms: readonly Term[], text?: string) {
     this.terms = terms
-    this.text = text ?? terms.map(termText).join(' ')
+    this.text = text ?? terms.map((term) => termText(term)).join(' ')
   }
 
   test(subject: Subject): boolean {
@@ -56,12 +56,12 @@ export function isTypeTerm({ field, isNegated }: Term): boolean {
     : field.kind === 'body' && field.keys.length === 1 && field.keys[0] === 'type'
 }
 
-/** Writes a term in the match language. */
-export function termText({ field, isNegated, tests }: Term): string {
+/** Writes a term in the match language, or with a different label for its field. */
+export function termText({ field, isNegated, tests }: Term, label = fieldText(field)): string {
   const sign = isNegated ? '-' : ''
-  if (tests.some(({ kind }) => kind === 'present')) return `${sign}has:${fieldText(field)}`
+  if (tests.some(({ kind }) => kind === 'present')) return `${sign}has:${label}`
   const values = tests.map(({ text }) => text).join(',')
-  return field.kind === 'word' ? `${sign}${values}` : `${sign}${fieldText(field)}:${values}`
+  return field.kind === 'word' ? `${sign}${values}` : `${sign}${label}:${values}`
 }
 
 /** Whether any text of a request contains a word. `*` holds for every request with a body. */

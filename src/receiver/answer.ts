@@ -9,6 +9,7 @@ import {
   type Injections,
   type NextAnswer,
   type PathDirectives,
+  type PlannedWebhook,
 } from './faults/index.ts'
 import type { Reading } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
@@ -16,21 +17,17 @@ import type { ReceiverSettings } from './settings.ts'
 import type { SignatureJudgement } from './signature.ts'
 
 /** The facts about a request that decide its answer. */
-export interface Unanswered extends Reading {
+export interface Unanswered extends Reading, Pick<PlannedWebhook, 'endpoint'> {
   readonly signature: SignatureJudgement
   readonly path: string
-  /** The number of the endpoint that received the request, counting from 1. */
-  readonly endpoint: number
 }
 
 /** How to answer a request. */
-export interface Decision {
+export interface Decision extends Pick<PathDirectives, 'problem'> {
   readonly reply: HttpAnswer | Fault
   readonly delayMs: number
   /** The injected fault, such as `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null
-  /** What is wrong with the path; null if it is valid. */
-  readonly problem: string | null
 }
 
 /**

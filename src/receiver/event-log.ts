@@ -125,16 +125,11 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value
 }
 
-function countWith(counts: ReceivedCounts, event: ReceivedEvent): ReceivedCounts {
-  const { kind, signature } = event
-  return Object.freeze({
-    received: counts.received + 1,
-    wellFormed: counts.wellFormed + Number(kind === 'webhook'),
-    malformed: counts.malformed + Number(kind === 'malformed'),
-    valid: counts.valid + Number(signature === 'valid'),
-    invalid: counts.invalid + Number(signature === 'invalid'),
-    missing: counts.missing + Number(signature === 'missing'),
-  })
+function countWith(before: ReceivedCounts, { kind, signature }: ReceivedEvent): ReceivedCounts {
+  const counts = { ...before, received: before.received + 1 }
+  counts[kind === 'webhook' ? 'wellFormed' : 'malformed'] += 1
+  if (signature !== 'unchecked') counts[signature] += 1
+  return Object.freeze(counts)
 }
 
 /** Returns the bytes of an event that count against the memory limit: its body, and the answer of its target. */

@@ -25,6 +25,7 @@ import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted } from './answer.ts'
 import { delayMsMax } from './faults/index.ts'
 import { headersOf } from './inspect-request.ts'
+import type { ReceivedEvent } from './received-event.ts'
 import type { ReceiverOptions } from './settings.ts'
 
 /** A target to which webhooks are forwarded. */
@@ -55,13 +56,9 @@ export interface Forwarding {
 }
 
 /** The parts of a received request that forwarding needs. */
-export interface ForwardedRequest {
-  /** The type of the webhook; null if the request is malformed. */
-  readonly type: EventType | null
-  readonly path: string
+export interface ForwardedRequest extends Pick<ReceivedEvent, 'type' | 'path' | 'rawBody'> {
   /** Only end-to-end headers are passed on. */
   readonly headers: readonly Header[]
-  readonly rawBody: Buffer
 }
 
 /** The settings for forwarding, checked. */

@@ -13,7 +13,8 @@ import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/
 import { apiPrefix, drained, isLocalRequest, NotFoundError, readQuery } from './api-exchange.ts'
 import { eventRecord } from './event-record.ts'
 import type { JudgedExpectation } from './expectations.ts'
-import type { Inspected, Inspector } from './inspector/index.ts'
+import type { Inspected } from './inspector/inspected.ts'
+import type { Inspector } from './inspector/inspector.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
 /**
@@ -76,7 +77,7 @@ export class WaitApi {
 
   /** Loads the inspector on first use, because most receivers don't need it. */
   #openInspector(): Promise<Inspector> {
-    this.#inspector ??= import('./inspector/index.ts').then(
+    this.#inspector ??= import('./inspector/inspector.ts').then(
       ({ Inspector }) => new Inspector(this.#inspected),
     )
     return this.#inspector

@@ -1,17 +1,11 @@
 import type { Socket } from 'node:net'
 import type { buildConnector, Dispatcher } from 'undici'
-import {
-  AnswerHandler,
-  type AddressGuard,
-  type Answer,
-  type AnswerLimits,
-  TlsFiles,
-} from '../http/index.ts'
+import { AnswerHandler, type Answer, type AnswerLimits, TlsFiles } from '../http/index.ts'
 import { AddressRefusedError, systemCode } from '../model/index.ts'
-import type { Clock } from '../runtime/index.ts'
 import { connector, proxyTimeout, type Connect } from './connector.ts'
 import type { Deadline } from './deadline.ts'
 import { isShortage } from './outcome.ts'
+import type { SenderOptions } from './sender.ts'
 import { errors, Pool } from './undici.ts'
 
 export { TlsFiles }
@@ -28,20 +22,14 @@ const ageSpread = 0.25
 export type ConnectionKind = 'opened' | 'reused'
 
 /** How to connect to one origin. */
-export interface ConnectionsOptions {
+export interface ConnectionsOptions extends Required<
+  Pick<SenderOptions, 'guard' | 'onConnection' | 'clock' | 'random'>
+> {
   readonly origin: string
   readonly connectionsMax: number
-  /** Refuses forbidden addresses; undefined allows all. */
-  readonly guard: AddressGuard | undefined
   /** Client certificate and trusted CAs; undefined for no certificate and the default CAs. */
   readonly tls?: TlsFiles | undefined
   readonly answerLimits: AnswerLimits
-  /** Called with the kind of each request's connection once the request has ended. */
-  readonly onConnection: ((kind: ConnectionKind) => void) | undefined
-  /** Measures the age of connections. */
-  readonly clock: Clock
-  /** Varies the maximum age of connections; returns a number from 0 up to 1. */
-  readonly random: () => number
 }
 
 /** Makes a request. Called when a connection is ready to send it. */

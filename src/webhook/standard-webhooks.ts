@@ -16,15 +16,6 @@ export interface StandardWebhooksSigning {
   readonly secrets: readonly string[]
 }
 
-/** The content that a signature covers. */
-export interface SignedContent {
-  /** The value of `webhook-id`. */
-  readonly id: string
-  /** The value of `webhook-timestamp`, in whole seconds since 1970. */
-  readonly timestamp: number
-  readonly body: string
-}
-
 /** Longer ids are sent as a hash, because many servers limit the headers of a request to 8 KB. */
 const idLengthMax = 256
 
@@ -54,13 +45,18 @@ export function webhookId(messageId: string): string {
 }
 
 /**
- * Signs by Standard Webhooks: HMAC-SHA256 of id, timestamp and body, joined by full stops.
+ * Signs by Standard Webhooks: HMAC-SHA256 of id, timestamp and body, joined by full stops. The id and the timestamp, in
+ * whole seconds since 1970, are also sent as headers.
  *
  * @param secret - `whsec_` and the base64 of the key, or any other text, whose UTF-8 bytes are the key
  * @returns `v1,` and the signature in base64
  */
 export function signStandardWebhook(
-  { id, timestamp, body }: SignedContent,
+  {
+    id,
+    timestamp,
+    body,
+  }: { readonly id: string; readonly timestamp: number; readonly body: string },
   secret: string,
 ): string {
   const content = `${id}.${timestamp}.${body}`

@@ -41,17 +41,6 @@ describe('a correct handler', () => {
     expect(verdicts.filter((verdict) => !verdict.isRight)).toEqual([])
   })
 
-  test('has more time for a body that arrives in parts', async () => {
-    const url = await startHandler(correct)
-    const { verdicts } = await checkHandler({
-      url,
-      secret,
-      only: ['parts', 'split'],
-      timeoutMs: 50,
-    })
-    expect(verdicts).toMatchObject([{ isRight: true }, { isRight: true }])
-  })
-
   test.each(snippetLanguages.filter(isSnippetLanguage))(
     'that evroute prints for %s is right in every case',
     async (language) => {
@@ -237,6 +226,13 @@ test('a handler that never answers wrong signatures is not taken for one that cr
   const { url } = await TestEndpoint.start('hang')
   const { findings } = await checkHandler({ url, secret, only: ['cut-off'], timeoutMs: 100 })
   expect(findings).toMatchObject([{ code: 'hangs', cases: ['cut-off'] }])
+})
+
+test('the time limit for an answer does not include the pauses between packets', async () => {
+  const { url } = await TestEndpoint.start('hang')
+  const { verdicts } = await checkHandler({ url, secret, only: ['plain', 'split'], timeoutMs: 1 })
+  expect(verdicts).toMatchObject([{ reaction: 'timeout' }, { reaction: 'timeout' }])
+  expect(verdicts[1]!.durationMs).toBeGreaterThan(100)
 })
 
 test.each([

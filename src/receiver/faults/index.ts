@@ -10,7 +10,7 @@ export {
   type PlannedAnswers,
 } from './injections.ts'
 export { readPathDirectives, type PathDirectives } from './path-directives.ts'
-export type { AnswerPlan, PlanInput, PlansInput, PlanStep } from './plan.ts'
+export type { AnswerPlan, PlanInput, PlannedWebhook, PlansInput, PlanStep } from './plan.ts'
 export { readPlans } from './read-plans.ts'
 export { seededRandom } from './seeded-random.ts'
 export { scenarioNamed, scenarios, type Scenario } from './scenarios.ts'
