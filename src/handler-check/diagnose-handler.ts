@@ -21,7 +21,7 @@ import {
   takesForged,
   type Rewriter,
 } from './mistake-texts.ts'
-import type { CaseVerdict, Reaction } from './verdict.ts'
+import type { CaseVerdict } from './verdict.ts'
 
 type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 
@@ -40,11 +40,11 @@ const crashesIfCutOff: Rule = (evidence) => {
 }
 
 const failsOnOtherText: Rule = (evidence) => {
-  const failed = evidence.wrongOf(['not-json']).filter(({ reaction }) => failures.has(reaction))
+  const isFailed = ({ reaction }: CaseVerdict): boolean =>
+    reaction !== 'taken' && reaction !== 'unreachable'
+  const failed = evidence.wrongOf(['not-json']).filter(isFailed)
   return evidence.had('wrong-secret', 'wrong') ? [] : evidence.explain(failed, parsesFirst)
 }
-
-const failures: ReadonlySet<Reaction> = new Set(['failed', 'closed', 'timeout'])
 
 const unreachable: Rule = (evidence) => {
   const unreached = evidence.wrong(({ reaction }) => reaction === 'unreachable')

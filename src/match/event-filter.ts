@@ -1,6 +1,6 @@
 import type { AnalyticsEvent, JsonObject } from '../model/index.ts'
 import { difference } from './difference.ts'
-import type { Field, FieldName } from './field.ts'
+import type { FieldName } from './field.ts'
 import type { Match, Term } from './match.ts'
 import { readMatch } from './parse-match.ts'
 import type { Scanner } from './scanner.ts'
@@ -66,22 +66,11 @@ function subjectOf(event: AnalyticsEvent | JsonObject): Subject {
 }
 
 function checkTerm({ field }: Term, offset: number, scanner: Scanner): void {
-  const name = unknownField(field)
-  if (name === undefined) return
   const range = { offset, length: scanner.at - offset }
-  scanner.fail(range, `an event has no ${name}`, field.kind === 'body' ? bodyAdvice : advice)
-}
-
-function unknownField(field: Field): string | undefined {
-  switch (field.kind) {
-    case 'word':
-      return undefined
-    case 'named':
-      return requestFields.has(field.name) ? field.name : undefined
-    case 'body': {
-      const [key] = field.keys
-      if (key === undefined) return 'body'
-      return eventKeys.includes(key) ? undefined : key
-    }
+  if (field.kind === 'named' && requestFields.has(field.name)) {
+    scanner.fail(range, `an event has no ${field.name}`, advice)
   }
+  if (field.kind !== 'body') return
+  const [key = 'body'] = field.keys
+  if (!eventKeys.includes(key)) scanner.fail(range, `an event has no ${key}`, bodyAdvice)
 }

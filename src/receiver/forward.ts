@@ -214,6 +214,8 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
 }
 
+const reservedHeader = /^(content-length|transfer-encoding|connection)$/i
+
 /** Checks and completes the options for forwarding. Throws a SettingError with the option and its accepted values. */
 export function checkForwarding({
   forwardTo = [],
@@ -226,13 +228,10 @@ export function checkForwarding({
   checkWholeNumber('forwardTimeoutMs', timeoutMs, [0, delayMsMax])
   const targets = Object.freeze(checkForwardTargets(forwardTo))
   const headers = Object.entries(forwardHeaders)
-  for (const [name] of headers) {
-    if (!/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
-    throw new SettingError(
-      'forwardHeaders',
-      `Cannot set ${name}: evroute controls this header`,
-      'Leave it out.',
-    )
+  const [reserved] = headers.find(([name]) => reservedHeader.test(name)) ?? []
+  if (reserved !== undefined) {
+    const message = `Cannot set ${reserved}: evroute controls this header`
+    throw new SettingError('forwardHeaders', message, 'Leave it out.')
   }
   const filter = forwardFilter === undefined ? undefined : parseMatch(forwardFilter)
   return Object.freeze({ targets, timeoutMs, allowUnverified, headers, insecure, filter })

@@ -9,7 +9,6 @@ import {
   tlsKinds,
   type DelayRange,
   type Fault,
-  type InjectionSettings,
   type PlansInput,
   type TlsKind,
 } from './faults/index.ts'
@@ -109,7 +108,7 @@ export function checkReceiverOptions(options: ReceiverOptions = {}) {
   return Object.freeze(settings)
 }
 
-function checkInjections(options: ReceiverOptions, endpoints: number): InjectionSettings {
+function checkInjections(options: ReceiverOptions, endpoints: number) {
   const { respond, fault, delayMs = 0 } = options
   return Object.freeze({
     respond: respond === undefined ? [] : readPlans(respond, endpoints),

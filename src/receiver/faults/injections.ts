@@ -1,18 +1,8 @@
 import { formatDuration } from '../../model/index.ts'
-import type { DelayRange } from './delay.ts'
+import type { ReceiverSettings } from '../settings.ts'
 import type { GivenAnswer } from './fault.ts'
-import { AnswerPlans, type AnswerPlan, type PlannedWebhook, type PlansInput } from './plan.ts'
+import { AnswerPlans, type PlannedWebhook, type PlansInput } from './plan.ts'
 import { readPlans } from './read-plans.ts'
-
-/** The validated settings for injected answers. */
-export interface InjectionSettings {
-  /** The plans; webhooks without a plan get 200. */
-  readonly respond: readonly AnswerPlan[]
-  readonly delay: DelayRange
-  /** The share of webhooks that fail instead of following a plan, from 0 to 1. */
-  readonly failShare: number
-  readonly failure: GivenAnswer
-}
 
 /** The answers that webhooks will get. */
 export type PlannedAnswers = ReturnType<Injections['planned']>
@@ -26,14 +16,14 @@ export interface NextAnswer {
 
 /** Decides which answers and delays to inject. */
 export class Injections {
-  readonly #settings: InjectionSettings
+  readonly #settings: ReceiverSettings['injections']
   readonly #random: () => number
   readonly #endpoints: number
   #next: readonly NextAnswer[] = []
   #plans: AnswerPlans
 
   /** @param random - returns a number from 0 up to, but not including, 1 */
-  constructor(settings: InjectionSettings, random: () => number, endpoints = 1) {
+  constructor(settings: ReceiverSettings['injections'], random: () => number, endpoints = 1) {
     this.#settings = settings
     this.#random = random
     this.#endpoints = endpoints

@@ -4,7 +4,6 @@ import {
   isEventType,
   SettingError,
   shortText,
-  type EventType,
 } from '../../model/index.ts'
 import { answersInWords, isAnswer, readAnswerName } from './fault.ts'
 import type { AnswerPlan, PlanInput, PlansInput, PlanStep } from './plan.ts'
@@ -106,19 +105,17 @@ export function parsePlan(text: string): AnswerPlan {
     throw new SettingError('respond', `Cannot use a plan of more than ${charactersMax} characters`)
   }
   const plan: Draft = { steps: [] }
-  let rest: Part = { text, offset: 0 }
-  for (;;) {
-    const selector = /^([^,:]*):/.exec(rest.text)
-    if (selector?.[1] === undefined) break
-    select(plan, { text: selector[1], offset: rest.offset }, text)
-    rest = partFrom(rest, selector[0].length)
+  let offset = 0
+  for (const [whole, selector = ''] of text.matchAll(/([^,:]*):/gy)) {
+    select(plan, { text: selector, offset }, text)
+    offset += whole.length
   }
-  plan.steps = split(rest).map((part) => stepOf(part, text))
+  plan.steps = split({ text: text.slice(offset), offset }).map((part) => stepOf(part, text))
   return plan
 }
 
-function select(plan: Draft, { text: written, offset }: Part, text: string): void {
-  const selector = trimmed({ text: written, offset })
+function select(plan: Draft, written: Part, text: string): void {
+  const selector = trimmed(written)
   const [, key, value = ''] = /^(type|endpoint)=(.*)$/.exec(selector.text) ?? []
   if (key === undefined) {
     fail(text, selector, {
@@ -126,24 +123,20 @@ function select(plan: Draft, { text: written, offset }: Part, text: string): voi
       advice: 'Write type=track:500 or endpoint=2:503.',
     })
   }
-  const part = partFrom(selector, key.length + 1)
   if (plan[key as 'type' | 'endpoint'] !== undefined) {
     fail(text, selector, { problem: `this is the second ${key}`, advice: 'Give it only once.' })
   }
-  if (key === 'type') plan.type = typeOf(part, text)
-  else plan.endpoint = endpointOf({ text: value, offset: part.offset }, text)
-}
-
-function typeOf(part: Part, text: string): EventType {
-  if (isEventType(part.text)) return part.text
-  const advice = `It must be one of ${eventTypes.join(', ')}.`
-  return fail(text, part, { problem: 'this is not a type of webhook', advice })
-}
-
-function endpointOf(part: Part, text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(part.text)) return Number(part.text)
-  const advice = 'Endpoints count from 1.'
-  return fail(text, part, { problem: 'this is not the number of an endpoint', advice })
+  const part = partFrom(selector, key.length + 1)
+  if (key === 'type') {
+    const advice = `It must be one of ${eventTypes.join(', ')}.`
+    if (!isEventType(value)) fail(text, part, { problem: 'this is not a type of webhook', advice })
+    plan.type = value
+    return
+  }
+  const problem = 'this is not the number of an endpoint'
+  if (!/^[1-9]\d{0,3}$/.test(value))
+    fail(text, part, { problem, advice: 'Endpoints count from 1.' })
+  plan.endpoint = Number(value)
 }
 
 function stepOf(written: Part, text: string): PlanStep {

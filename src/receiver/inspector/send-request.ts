@@ -18,15 +18,28 @@ export interface Edit {
 /** Headers that depend on the bytes of the body. They are not sent with an edited request. */
 const bodyHeaders = new Set(['x-signature', 'content-encoding'])
 
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+const editParts: Readonly<Record<string, (value: unknown) => boolean>> = {
+  path: (value) => typeof value === 'string' && value.startsWith('/'),
+  url: isWebUrl,
+  headers: (value) => isJsonObject(value) && Object.values(value).every(isText),
+  body: isText,
+}
+
 /** Reads a path or URL, headers and a body. Throws a SettingError `edit` for anything else. */
-export function readEdit(value: unknown): Edit {
-  if (value === undefined) return {}
-  if (!isJsonObject(value)) throw unreadableEdit()
-  const { path, url, headers, body, ...others } = value
-  const target = { path, url }
-  if (!isTarget(target) || !isTextOrNone(body)) throw unreadableEdit()
-  if (Object.keys(others).length > 0) throw unreadableEdit()
-  return { ...target, headers: headers === undefined ? undefined : readHeaders(headers), body }
+export function readEdit(value: unknown = {}): Edit {
+  const isEdit =
+    isJsonObject(value) &&
+    Object.entries(value).every(
+      ([name, part]) => Object.hasOwn(editParts, name) && editParts[name]?.(part),
+    )
+  if (isEdit && !('path' in value && 'url' in value)) return value
+  throw new SettingError(
+    'edit',
+    'Cannot use "edit": it has an unknown field or a wrong value',
+    'Give "path" or "url", and also "headers" and "body" if needed. The path must begin with a slash, and the url with http:// or https://. The headers must be an object of strings, and the body a string.',
+  )
 }
 
 /** A request to send to the receiver or to a different server. */
@@ -102,22 +115,8 @@ function headersOf(
   return secret === undefined ? kept : [...kept, ['x-signature', signBody(body, secret)]]
 }
 
-function isTextOrNone(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === 'string'
-}
-
-/** Accepts a path or the URL of a different server. Both may be missing, but not given together. */
-function isTarget(target: {
-  readonly path?: unknown
-  readonly url?: unknown
-}): target is Pick<Edit, 'path' | 'url'> {
-  const { path, url } = target
-  if (url !== undefined) return path === undefined && isWebUrl(url)
-  return isTextOrNone(path) && path?.startsWith('/') !== false
-}
-
 /** Accepts http and https URLs. Refuses credentials, because the page would show them. */
-function isWebUrl(value: unknown): value is string {
+function isWebUrl(value: unknown): boolean {
   const url = typeof value === 'string' ? parseUrl(value) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password === ''
 }
@@ -126,18 +125,4 @@ function pathOf(url: string | undefined): string | undefined {
   if (url === undefined) return undefined
   const { pathname, search } = new URL(url)
   return pathname + search
-}
-
-function readHeaders(value: unknown): Readonly<Record<string, string>> {
-  const entries = isJsonObject(value) ? Object.entries(value) : undefined
-  if (entries?.every(([, text]) => typeof text === 'string') !== true) throw unreadableEdit()
-  return Object.fromEntries(entries) as Record<string, string>
-}
-
-function unreadableEdit(): SettingError {
-  return new SettingError(
-    'edit',
-    'Cannot use "edit": it has an unknown field or a wrong value',
-    'Give "path" or "url", and also "headers" and "body" if needed. The path must begin with a slash, and the url with http:// or https://. The headers must be an object of strings, and the body a string.',
-  )
 }
