@@ -45,15 +45,8 @@ export interface ClientOptions {
   readonly runtime?: Partial<Runtime> | undefined
 }
 
-type CheckedOption = 'flushAt' | 'batchMax' | 'flushAfterMs' | 'queueMax' | 'disabled' | 'transport'
-
 /** The options of a client, checked, with defaults filled in. */
-export type ClientSettings = {
-  readonly [Name in CheckedOption]-?: NonNullable<ClientOptions[Name]>
-} & {
-  readonly writeKey: string
-  readonly runtime: Runtime
-}
+export type ClientSettings = ReturnType<typeof clientSettings>
 
 const optionNames: Readonly<Record<keyof ClientOptions, true>> = {
   endpoint: true,
@@ -68,42 +61,31 @@ const optionNames: Readonly<Record<keyof ClientOptions, true>> = {
   runtime: true,
 }
 
-const numbers = {
-  flushAfterMs: { initial: 5_000, range: [0, 86_400_000] },
-  queueMax: { initial: 10_000, range: [1, 1_000_000] },
-  timeoutMs: { initial: 10_000, range: [1, 300_000] },
-} as const
-
 const batchCallsMax = limits.intakeBatchEventsMax
 
 /** Long enough for any key. Short enough that the largest call always fits into a batch. */
 const writeKeyLengthMax = 1_000
 
 /** Copies, checks and freezes the options of a client. Throws SettingError for an invalid value. */
-export function clientSettings(writeKey: string, options: ClientOptions = {}): ClientSettings {
+export function clientSettings(writeKey: string, options: ClientOptions = {}) {
   checkOptionNames(options, optionNames)
   const runtime = createRuntime(options.runtime)
   const endpoint = checkUrl('endpoint', options.endpoint ?? 'http://127.0.0.1:4000/v1/batch')
-  const timeoutMs = numberOf('timeoutMs', options)
+  const timeoutMs = checkWholeNumber('timeoutMs', options.timeoutMs ?? 10_000, [1, 300_000])
   checkWriteKey(writeKey)
   const flushAt = checkFlushAt(options)
   return Object.freeze({
     writeKey,
     flushAt,
     batchMax: checkWholeNumber('batchMax', options.batchMax ?? flushAt, [flushAt, batchCallsMax]),
-    flushAfterMs: numberOf('flushAfterMs', options),
-    queueMax: numberOf('queueMax', options),
+    flushAfterMs: checkWholeNumber('flushAfterMs', options.flushAfterMs ?? 5_000, [0, 86_400_000]),
+    queueMax: checkWholeNumber('queueMax', options.queueMax ?? 10_000, [1, 1_000_000]),
     disabled: checkDisabled(options.disabled ?? false),
     transport:
       checkTransport(options.transport) ??
       createHttpTransport({ endpoint, writeKey, timeoutMs, clock: runtime.clock }),
     runtime,
   })
-}
-
-function numberOf(name: keyof typeof numbers, options: ClientOptions): number {
-  const { initial, range } = numbers[name]
-  return checkWholeNumber(name, options[name] ?? initial, range)
 }
 
 function checkFlushAt({ flushAt, size }: ClientOptions): number {

@@ -21,23 +21,6 @@ export function columnNames(cells: readonly string[]): readonly string[] {
   )
 }
 
-/** Makes the error for an empty list. The program that wrote the list has probably failed. */
-export function emptyList(hint: string): EvrouteError {
-  return new EvrouteError({
-    code: 'cannot_read_file',
-    message: "The list is empty: it doesn't even have a header",
-    hint,
-  })
-}
-
-/** Makes the error for a list that ends within its header, before a line break. Its rows may have been lost. */
-export function cutOffHeader(): EvrouteError {
-  return unreadableTable(
-    'it ends within its header',
-    'If there are no rows, end the header with a line break. curl keeps line breaks only with --data-binary.',
-  )
-}
-
 /** Makes the error for a table that cannot be read completely. */
 export function unreadableTable(why: string, hint: string): EvrouteError {
   return new EvrouteError({

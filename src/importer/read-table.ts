@@ -1,3 +1,4 @@
+import { EvrouteError } from '../model/index.ts'
 import { inflate } from './inflate.ts'
 import { RowReader } from './row-reader.ts'
 import type { TableRow } from './row.ts'
@@ -17,7 +18,7 @@ export async function* readTable(
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
   // Load the CSV parser only when it is needed: programs that read calls don't need it.
-  const [{ CsvReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
+  const [{ CsvReader }, { unreadableTable }] = await Promise.all([
     import('./csv-reader.ts'),
     import('./csv-header.ts'),
   ])
@@ -28,7 +29,16 @@ export async function* readTable(
     if (rows.length > 0) yield rows
   }
   const rows = reader.end()
-  if (reader.isEmpty) throw emptyList(emptyHint)
-  if (rows.at(-1)?.kind === 'header') throw cutOffHeader()
+  if (reader.isEmpty) {
+    // The program that wrote the list has probably failed.
+    const message = "The list is empty: it doesn't even have a header"
+    throw new EvrouteError({ code: 'cannot_read_file', message, hint: emptyHint })
+  }
+  // The rows after the header may have been lost.
+  if (rows.at(-1)?.kind === 'header') {
+    const fix = 'If there are no rows, end the header with a line break.'
+    const hint = `${fix} curl keeps line breaks only with --data-binary.`
+    throw unreadableTable('it ends within its header', hint)
+  }
   if (rows.length > 0) yield rows
 }
