@@ -1,3 +1,4 @@
+import { Client } from 'undici'
 import { expect, test } from 'vitest'
 import { openPage, startReceiver, withBrowser } from './browser.ts'
 
@@ -256,12 +257,17 @@ test('under a pointer that never rests, the list still shows new requests once 5
   await page.getByText('1 request').waitFor()
   await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 60_000)
   await page.getByRole('option').hover()
-  for (let sent = 0; sent < 5_000; sent += 100) {
-    await Promise.all(Array.from({ length: 100 }, () => send(paid)))
+  // A connection that does not wait for answers takes a third of the time.
+  const client = new Client(url, { pipelining: 100 })
+  const post = async (): Promise<void> => {
+    const body = JSON.stringify({ version: 1, ...paid })
+    const answer = await client.request({ path: '/', method: 'POST', body, idempotent: true })
+    await answer.body.dump()
   }
-  await page.getByText('5,001 requests').waitFor({ timeout: 60_000 })
-  // Sending 5,000 webhooks takes longer than the usual limit if other programs use the machine.
-}, 120_000)
+  await Promise.all(Array.from({ length: 5_000 }, post))
+  await page.getByText('5,001 requests').waitFor()
+  await client.close()
+})
 
 test('a list that is scrolled down stays in place, and says how many new requests are above', async () => {
   const { url, send, post } = await startReceiver()
