@@ -18,7 +18,7 @@ const settledMs = 60
 /** The requests, newest first. Only rows on the screen are in the document. */
 export function List(): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
-  const { list, selected, compared, onlyFailed, isFilterUnfinished, filterProblem } = session
+  const { list, selected, compared, onlyFailed, filterProblem } = session
   const rows = list.rows(onlyFailed.value)
   const { first, last, unseen } = useScroll(box)
   const shown: JSX.Element[] = []
@@ -44,7 +44,7 @@ export function List(): JSX.Element {
     <>
       <p class="counts">
         <span>{requestsText(rows.length)}</span>
-        {isFilterUnfinished.value && filterProblem.value === undefined ? (
+        {filterProblem.value === 'not shown' ? (
           <span class="warning">Filter not applied. Press Enter to see why.</span>
         ) : null}
         {list.heldCount.value > 0 ? (

@@ -28,9 +28,8 @@ class Session {
   readonly filter = signal('')
   /** The text in the filter field. It may differ from the applied filter. */
   readonly filterText = signal('')
-  readonly filterProblem = signal<MatchProblem | undefined>(undefined)
-  /** Whether the text in the filter field is invalid or could not be checked, and so is not applied. */
-  readonly isFilterUnfinished = signal(false)
+  /** Why the text in the filter field is not applied. "not shown": it is invalid or could not be checked. */
+  readonly filterProblem = signal<MatchProblem | 'not shown' | undefined>(undefined)
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
   readonly connection = signal<'connecting' | 'open' | 'lost'>('connecting')
@@ -82,14 +81,14 @@ class Session {
   /** Applies a filter, or shows why it is invalid. */
   async setFilter(text: string): Promise<void> {
     this.filterText.value = text
-    this.filterProblem.value = await this.#applyFilter()
+    const problem = await this.#applyFilter()
+    if (problem !== undefined) this.filterProblem.value = problem
   }
 
   /** Applies the typed filter after a pause in typing, if it is valid. An empty one is applied without a pause. */
   typeFilter(text: string): void {
     this.filterText.value = text
     this.filterProblem.value = undefined
-    this.isFilterUnfinished.value = false
     clearTimeout(this.#typingPause)
     const isEmpty = text.trim() === ''
     this.#typingPause = window.setTimeout(
@@ -107,7 +106,7 @@ class Session {
       text === '' ? { valid: true as const } : await tried(() => api.read('match', { text }))
     // If the text has changed meanwhile, a new check follows.
     if (this.filterText.value !== typed) return undefined
-    this.isFilterUnfinished.value = check?.valid !== true
+    this.filterProblem.value = check?.valid === true ? undefined : 'not shown'
     if (check?.valid !== true) return check
     if (text === this.filter.value) return undefined
     this.filter.value = text
@@ -289,7 +288,7 @@ class Session {
     if (state !== 'open') return
     closeNotice('no connection')
     // Check the filter again, because its check may have failed for lack of a connection.
-    if (this.isFilterUnfinished.value) void this.#applyFilter()
+    if (this.filterProblem.value === 'not shown') void this.#applyFilter()
   }
 
   /** Closes the notice about the next answer once a webhook has got that answer. */

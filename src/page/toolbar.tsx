@@ -65,7 +65,7 @@ export function ListTools(): JSX.Element {
 
 function Filter(): JSX.Element {
   const { filterText, filterProblem } = session
-  const problem = filterProblem.value
+  const problem = filterProblem.value === 'not shown' ? undefined : filterProblem.value
   const apply = (event: Event): void => {
     event.preventDefault()
     void session.setFilter(filterText.value.trim())
