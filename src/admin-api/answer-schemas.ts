@@ -184,11 +184,7 @@ export const answerSchemas = {
   audiences: answer('audiences', {
     audiences: z.array(audience.extend({ kind: z.literal('audience') })),
   }),
-  members: answer('audience', {
-    ...audience.shape,
-    memberList: z.array(member),
-    next: textOrNull,
-  }),
+  members: answer('audience', { ...audience.shape, memberList: z.array(member), next: textOrNull }),
   /** A line of NDJSON. The last line is the outcome. */
   line: z.looseObject({ v: z.literal(1), kind: text }),
   regulations: answer('regulations', {

@@ -40,10 +40,7 @@ export function audienceOperations(options: AudienceOptions): readonly ApiOperat
       ...get('/audiences', 'audiences', 'The audiences and computed traits'),
       run: async () => {
         const found = await options.audiences.list()
-        return record({
-          kind: 'audiences',
-          audiences: found.map(audienceRecord),
-        })
+        return record({ kind: 'audiences', audiences: found.map(audienceRecord) })
       },
     }),
     syncOperation(options),

@@ -22,9 +22,13 @@ export class FollowedFile<Content> {
     return this.#parsed.content
   }
 
-  /** The content that was read last; undefined if none was. */
-  get lastContent(): Content | undefined {
-    return this.#parsed?.content
+  /** The content; if the file cannot be read, the content that was read last, or undefined. */
+  get contentOrLast(): Content | undefined {
+    try {
+      return this.content
+    } catch {
+      return this.#parsed?.content
+    }
   }
 
   #stamp(): string {

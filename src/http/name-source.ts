@@ -70,9 +70,9 @@ export class NameSource {
   async #find(name: string, signal: AbortSignal): Promise<NameAnswer> {
     const families = ownFamilies()
     const bareName = name.replace(/\.+$/, '')
-    const local = contentOf(this.#hosts)?.get(bareName) ?? loopbackOf(bareName)
+    const local = this.#hosts.contentOrLast?.get(bareName) ?? loopbackOf(bareName)
     if (local !== undefined) return { addresses: usable(local, families), ttlMs: 0 }
-    const searchList = contentOf(this.#searchList) ?? parseSearchList('')
+    const searchList = this.#searchList.contentOrLast ?? parseSearchList('')
     for (const fullName of fullNames(name, searchList)) {
       const answer = await this.#askServers(fullName, families, signal)
       if (answer !== undefined) return answer
@@ -128,15 +128,6 @@ export class NameSource {
       }
     }
     return Promise.race([lookUp(), aborted])
-  }
-}
-
-/** Reads a file. If that fails, returns its last known content; undefined if there is none. */
-function contentOf<Content>(file: FollowedFile<Content>): Content | undefined {
-  try {
-    return file.content
-  } catch {
-    return file.lastContent
   }
 }
 

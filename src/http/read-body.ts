@@ -7,8 +7,6 @@ export interface BodyLimits {
   readonly bytesMax: number
   /** Measures the deadline and the pace. A virtual clock stands still while the body is read. */
   readonly clock: Clock
-  /** Minimum pace; a slower body is abandoned before its deadline. No minimum by default. */
-  readonly pace?: Consumption['pace']
 }
 
 /** Limits of a body that shares a budget with others. */
@@ -53,7 +51,7 @@ export async function readSharedBody(
   limits: SharedBodyLimits,
 ): Promise<SharedBodyReading> {
   const kept = new KeptBytes(limits.bytesMax, limits.share)
-  const reading = await readInto(kept, request, { pace: bodyPace, ...limits })
+  const reading = await readInto(kept, request, { ...limits, pace: bodyPace })
   if (kept.hasRoom || reading.kind === 'too_large' || reading.kind === 'cut_off') return reading
   return { kind: 'no_room', isRead: reading.kind === 'complete' }
 }
@@ -71,7 +69,7 @@ const nothing = new FairBudget(0).share('')
 async function readInto(
   kept: KeptBytes,
   request: IncomingMessage,
-  { bytesMax, ...limits }: BodyLimits,
+  { bytesMax, ...limits }: BodyLimits & Pick<Consumption, 'pace'>,
 ): Promise<BodyReading> {
   let bytesSeen = 0
   const take = (chunk: Buffer): boolean => {

@@ -28,10 +28,7 @@ export async function readServiceConfiguration(
   given: unknown,
   options: ReadOptions,
 ): Promise<UsableConfiguration> {
-  const sources = {
-    env: options.env,
-    readFile: (path: string) => readFile(path, 'utf8'),
-  }
+  const sources = { env: options.env, readFile: (path: string) => readFile(path, 'utf8') }
   const isFile = typeof given === 'string'
   const outcome = isFile
     ? await readConfiguration(given, sources)

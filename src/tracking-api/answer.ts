@@ -30,7 +30,7 @@ export interface Refusal {
   readonly kind: 'refused'
   readonly code: RefusalCode
   readonly message: string
-  /** How long the client should wait before it sends again, in milliseconds. */
+  /** How long the client should wait before it sends again: for `Retry-After`, which 429 and 503 have. */
   readonly retryAfterMs?: number
 }
 
@@ -41,13 +41,12 @@ export interface RejectedCall extends Rejection {
   readonly messageId: string | null
 }
 
-/** The wait in `Retry-After` while the store is failing or behind. */
-export const tryLaterMs = 5_000
+/** The wait in `Retry-After` by default: while the store is failing or behind, or while there is no room for bodies. */
+const tryLaterMs = 5_000
 
-/** Makes a refusal. `retryAfterMs` becomes the header `Retry-After`, in seconds. */
-export function refuse(code: RefusalCode, message: string, retryAfterMs?: number): Refusal {
-  const refusal: Refusal = { kind: 'refused', code, message }
-  return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs }
+/** Makes a refusal. */
+export function refuse(code: RefusalCode, message: string): Refusal {
+  return { kind: 'refused', code, message }
 }
 
 /** Answers 200 with a JSON body, because clients expect both on success. */
@@ -58,9 +57,8 @@ export function success(fields: JsonObject = {}): HttpAnswer {
 /** Answers with a refusal. Each client reads one of three fields, and some fail if theirs is missing. */
 export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAnswer {
   const answer = jsonAnswer(statuses[code], { success: false, error: message, code, message })
-  const waitMs = retryAfterMs ?? (answer.status === 503 ? tryLaterMs : undefined)
-  if (waitMs === undefined) return answer
-  const retryAfter = String(Math.max(1, Math.ceil(waitMs / 1_000)))
+  if (answer.status !== 429 && answer.status !== 503) return answer
+  const retryAfter = String(Math.max(1, Math.ceil((retryAfterMs ?? tryLaterMs) / 1_000)))
   return withHeaders(answer, { 'retry-after': retryAfter })
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { refusalAnswer, refuse, success, tryLaterMs } from './answer.ts'
+import { refusalAnswer, refuse, success } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
 import { preflightHeaders, readableByPages } from './cross-origin.ts'
@@ -169,7 +169,7 @@ class TrackingApi {
     const { log } = this.#options.runtime
     log.warn('a request could not be handled', { error: messageOf(error) })
     const message = 'The request could not be handled; nothing was stored'
-    return this.#collector.refused(refuse('store_unavailable', message, tryLaterMs))
+    return this.#collector.refused(refuse('store_unavailable', message))
   }
 
   #routes(): readonly Route[] {

@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../http/index.ts'
 import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
 import { stopwatch, type Clock } from '../runtime/index.ts'
-import { refusalAnswer, refuse, success, tryLaterMs, type Refusal } from './answer.ts'
+import { refusalAnswer, refuse, success, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import type { Document } from './decode-body.ts'
 import type { TrackingApiOptions, TrackingObserver, TrackingSource } from './ports.ts'
@@ -100,7 +100,7 @@ export class Collector {
 
   #refusedAsFull(source: TrackingSource | undefined): HttpAnswer {
     const message = 'The store is behind: too many events are waiting to be stored'
-    return this.refused({ ...refuse('queue_full', message, tryLaterMs), source })
+    return this.refused({ ...refuse('queue_full', message), source })
   }
 
   /** Not async: an async frame would keep the document in memory while the calls are being stored. */
@@ -139,7 +139,7 @@ export class Collector {
     if (results === undefined) {
       this.#rateLimits.giveBack(source, calls.sent.length + calls.tooLarge.length)
       const message = 'The events cannot be stored at the moment: send them again'
-      return this.refused({ ...refuse('store_unavailable', message, tryLaterMs), source })
+      return this.refused({ ...refuse('store_unavailable', message), source })
     }
     this.#observer?.stored({ sourceId: source.id, durationMs: elapsedMs() })
     const outcome = tally(calls, results)
@@ -184,5 +184,5 @@ function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> 
 }
 
 function overRate(waitMs: number): Refusal {
-  return refuse('rate_limited', 'The source exceeds its rate limit', waitMs)
+  return { ...refuse('rate_limited', 'The source exceeds its rate limit'), retryAfterMs: waitMs }
 }

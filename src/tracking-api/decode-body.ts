@@ -22,9 +22,6 @@ export const wireBytesMax: number = limits.intakeBatchBytesMax + gzipOverheadByt
 /** Limits concurrent inflating: more bodies would only occupy memory while they wait for the same threads. */
 const inflating = new Turns({ turnsMax: 4, clock: systemClock })
 
-/** The wait in `Retry-After` while there is no room for bodies. */
-const crowdedWaitMs = 5_000
-
 const inflateGzip = promisify(gunzip)
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
@@ -60,7 +57,7 @@ function encodingHint(contentEncoding = ''): string {
 
 /** Refuses a body because the memory for bodies is used up. */
 export function crowded(): Refusal {
-  return refuse('queue_full', 'Too many requests are arriving at once', crowdedWaitMs)
+  return refuse('queue_full', 'Too many requests are arriving at once')
 }
 
 /** Refuses a batch above `limits.intakeBatchBytesMax`. */

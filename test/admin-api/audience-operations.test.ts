@@ -73,10 +73,7 @@ describe('GET /v1/audiences/:key', () => {
     })
     expect(
       (await sendRequest(`${url}/v1/audiences/big_spenders?after=${next}`)).body,
-    ).toMatchObject({
-      memberList: [{ userId: 'u_3' }],
-      next: null,
-    })
+    ).toMatchObject({ memberList: [{ userId: 'u_3' }], next: null })
     expect(membersRequests).toEqual([
       { key: 'big_spenders', limit: 3, after: null },
       { key: 'big_spenders', limit: 51, after: identityOf('u_2') },

@@ -35,11 +35,7 @@ const refusals: readonly RefusalRow[] = [
   ],
   [
     { kind: 'unknown_source', knownIds: ['website', 'app'] },
-    {
-      status: 404,
-      code: 'not_found',
-      message: 'No source is given: choose from website, app',
-    },
+    { status: 404, code: 'not_found', message: 'No source is given: choose from website, app' },
   ],
   [
     { kind: 'unknown_source', knownIds: [] },

@@ -91,11 +91,7 @@ describe('POST /v1/replay', () => {
     ],
     [
       { kind: 'no_archive' },
-      {
-        status: 409,
-        code: 'no_archive',
-        message: 'No selected source has an archive',
-      },
+      { status: 409, code: 'no_archive', message: 'No selected source has an archive' },
     ],
     [
       { kind: 'unknown', field: 'source', knownIds },
@@ -107,11 +103,7 @@ describe('POST /v1/replay', () => {
     ],
     [
       { kind: 'unknown', field: 'destination', knownIds: [] },
-      {
-        status: 404,
-        code: 'not_found',
-        message: 'There is no such destination: there are none',
-      },
+      { status: 404, code: 'not_found', message: 'There is no such destination: there are none' },
     ],
   ])('answers %j', async (outcome, { status, ...error }) => {
     const { url } = await startAdmin({ options: { replay: () => Promise.resolve(outcome) } })

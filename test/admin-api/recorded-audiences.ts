@@ -85,12 +85,7 @@ export function recordedAudiences(known: KnownAudiences = {}) {
       return (known.remove ?? (() => Promise.resolve(removed)))(request)
     },
   }
-  return {
-    operations,
-    membersRequests,
-    syncRequests,
-    removalRequests,
-  }
+  return { operations, membersRequests, syncRequests, removalRequests }
 }
 
 /** Reads a list to its end. */

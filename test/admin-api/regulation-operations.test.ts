@@ -23,14 +23,7 @@ const regulationOf = (id: string): Regulation => ({
   erased: { pending: 1, settled: 0, members: 0 },
   archive: null,
   streams: [
-    {
-      sourceId: 'website',
-      destinationId: 'crm',
-      pending: 2,
-      delivered: 0,
-      failed: 0,
-      expired: 0,
-    },
+    { sourceId: 'website', destinationId: 'crm', pending: 2, delivered: 0, failed: 0, expired: 0 },
   ],
 })
 
@@ -70,11 +63,7 @@ describe('POST /v1/regulations', () => {
     expect({ status, answer }).toEqual({ status: 200, answer: record })
     expect(record).toMatchObject({ kind: 'regulation', id: 'reg_1', subjectIds: ['u_1', 'u_2'] })
     expect(created).toEqual([
-      {
-        type: 'SUPPRESS_WITH_DELETE',
-        userIds: ['u_1', 'u_2', 'u_1'],
-        sourceIds: ['website'],
-      },
+      { type: 'SUPPRESS_WITH_DELETE', userIds: ['u_1', 'u_2', 'u_1'], sourceIds: ['website'] },
     ])
   })
 

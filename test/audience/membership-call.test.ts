@@ -13,12 +13,7 @@ function eventOf(
   value: string | null,
 ): ReturnType<typeof membershipEvent> {
   const change = { identity: { userId: null, anonymousId: null, email: null, ...identity }, value }
-  return membershipEvent(change, {
-    audience,
-    destinations: [crm],
-    nowMs,
-    newId: () => 'id-1',
-  })
+  return membershipEvent(change, { audience, destinations: [crm], nowMs, newId: () => 'id-1' })
 }
 
 function bodyOf(...[audience, identity, value]: Parameters<typeof eventOf>): string | undefined {

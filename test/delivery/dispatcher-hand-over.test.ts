@@ -110,11 +110,7 @@ describe('a new event', () => {
       dispatcher.add(eventsTo('crm', 2, 'a')),
       dispatcher.add(eventsTo('crm', 3, 'b')),
     ])
-    const waiting = await claimAll(store, {
-      destinationId: 'crm',
-      lane: 'first',
-      dueByMs: startMs,
-    })
+    const waiting = await claimAll(store, { destinationId: 'crm', lane: 'first', dueByMs: startMs })
     // There is room for four: two in flight and two in the queue.
     expect(waiting.map(({ body }) => body)).toEqual(['b_3'])
     open()

@@ -37,12 +37,7 @@ describe('lanes', () => {
       nowMs: startMs,
       shares: [{ destinationId: 'crm', lane: 'first', dueByMs: startMs, deliveriesMax: 200 }],
     })
-    const progress = {
-      attempts: 1,
-      windowAttempts: 1,
-      firstAttemptAtMs: startMs,
-      holds: [],
-    }
+    const progress = { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs, holds: [] }
     const settlements = seen.map((delivery) => ({
       kind: 'retry' as const,
       delivery,

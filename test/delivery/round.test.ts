@@ -212,10 +212,7 @@ describe('an answer 429', () => {
       progress: { attempts: 1, windowAttempts: 0, firstAttemptAtMs: startMs },
     })
     const delivery = tried([], { firstAttemptAtMs: startMs - windowMs - 1 })
-    expect(settle(['throttled'], delivery)).toMatchObject({
-      kind: 'expired',
-      reason: 'status_429',
-    })
+    expect(settle(['throttled'], delivery)).toMatchObject({ kind: 'expired', reason: 'status_429' })
   })
 
   test.each([

@@ -17,10 +17,7 @@ const pipeline = new Pipeline({
   store: await openStore('memory:'),
   isStoreOwn: true,
   runtime: createRuntime({
-    observer: {
-      ...silentObserver,
-      request: () => attempts.dispatchEvent(new Event('attempt')),
-    },
+    observer: { ...silentObserver, request: () => attempts.dispatchEvent(new Event('attempt')) },
   }),
 })
 const attempted = once(attempts, 'attempt')

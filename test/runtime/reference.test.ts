@@ -12,10 +12,7 @@ async function read(text: string) {
   await writeFile(join(folder, 'key'), 'no-secret\r\n')
   await writeFile(join(folder, 'lines'), 'a\n\n')
   await writeFile(join(folder, 'empty'), '\n')
-  return readReference(text, {
-    env,
-    readFile: (path) => readFile(join(folder, path), 'utf8'),
-  })
+  return readReference(text, { env, readFile: (path) => readFile(join(folder, path), 'utf8') })
 }
 
 test.each([

@@ -23,11 +23,7 @@ test('createRuntime replaces any part', () => {
     random: () => 0.5,
     newId: () => 'id-1',
     log: silentLog,
-    observer: {
-      request: () => undefined,
-      settled: () => undefined,
-      endpoint: () => undefined,
-    },
+    observer: { request: () => undefined, settled: () => undefined, endpoint: () => undefined },
   }
   expect(createRuntime(parts)).toEqual(parts)
   const { clock, observer } = createRuntime({ clock: parts.clock })

@@ -111,11 +111,7 @@ describe('Archives', () => {
     const acceptedAtMs = Date.UTC(2026, 0, 2)
     expect(await erase(['u_1'], acceptedAtMs - 1)).toEqual({ events: 0, files: 0, problems: [] })
     expect(await erase(['u_2'], acceptedAtMs)).toEqual({ events: 0, files: 0, problems: [] })
-    expect(await erase(['u_1', 'u_2'], acceptedAtMs)).toEqual({
-      events: 3,
-      files: 3,
-      problems: [],
-    })
+    expect(await erase(['u_1', 'u_2'], acceptedAtMs)).toEqual({ events: 3, files: 3, problems: [] })
     expect(await kept()).toEqual([])
     await keep('m_4')
     expect(await kept()).toEqual(['m_4'])

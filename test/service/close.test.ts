@@ -65,10 +65,7 @@ describe('a service that is closing', () => {
     const directory = join(await temporaryFolder(), 'archive')
     const clock = manualClock()
     const { service, track, admin } = await startService(
-      documentFor(endpoint, {
-        source: { archive: { directory } },
-        limits: { backlogMax: 2 },
-      }),
+      documentFor(endpoint, { source: { archive: { directory } }, limits: { backlogMax: 2 } }),
       clock,
     )
     await track('m_1')

@@ -342,11 +342,7 @@ describe('a reloaded configuration', () => {
     const before = service.address
     const restarting = {
       listen: { port: before.port + 1 },
-      admin: {
-        port: 1,
-        token: 'another-token-no-secret',
-        metricsToken: 'metrics-token-no-secret',
-      },
+      admin: { port: 1, token: 'another-token-no-secret', metricsToken: 'metrics-token-no-secret' },
       store: 'sqlite:./other.db',
     }
     expect(await reconfigure(documentFor(endpoint, restarting))).toEqual([

@@ -19,7 +19,7 @@ import type { Plan, PlanReason } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 
 /** Names a call in a few words: `track "Order Completed"`. */
-export function callName({ type, event, name }: JsonObject): string {
+function callName({ type, event, name }: JsonObject): string {
   const title = event ?? name
   const named = typeof title === 'string' ? ` "${shortText(title)}"` : ''
   return `${typeof type === 'string' ? plainText(type) : 'call'}${named}`
@@ -48,8 +48,9 @@ function nextTryText(waitMs: number): string {
 
 /** The result of a command's only call. */
 export interface SingleCall {
-  readonly name: string
+  readonly call: JsonObject
   readonly urls: readonly string[]
+  readonly isDry: boolean
   /** The settled delivery; undefined if the call was not sent. */
   readonly delivery: (EndedDelivery & { readonly explanation: string }) | undefined
   readonly request: RequestRecord | undefined
@@ -60,20 +61,26 @@ export interface SingleCall {
 }
 
 /** Formats the result of a command's only call: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
-export function singleText(call: SingleCall, style: Style): string | undefined {
-  const { name, urls, delivery, request, ledger, durationMs } = call
+export function singleText(single: SingleCall, style: Style): string | undefined {
+  const { urls, isDry, delivery, request, ledger } = single
+  const name = callName(single.call)
   const where = urls.map((url) => endpointName(url)).join(', ')
-  const took = formatDuration(request?.durationMs ?? durationMs)
+  if (isDry) {
+    const plan = ledger.routed > 0 ? 'would be sent' : 'would not be sent'
+    return `${name} ${style.strong(plan)} to ${where}`
+  }
   if (ledger.delivered > 0) {
     const url = request === undefined ? where : endpointName(request.url)
     const answer = request === undefined ? 'accepted' : String(request.status)
+    const took = formatDuration(request?.durationMs ?? single.durationMs)
     return `${style.good('✔')} ${name} → ${url} ${style.good(answer)} in ${took}`
   }
   if (delivery !== undefined) {
-    return `${style.bad('✖')} ${name} → ${where} ${style.bad(failedText(delivery, request?.status))}`
+    const failed = style.bad(endedText(delivery) + lastAnswerText(delivery, request))
+    return `${style.bad('✖')} ${name} → ${where} ${failed}`
   }
   if (ledger.filtered > 0) {
-    const why = call.whyFiltered ?? `its integrations exclude ${where}`
+    const why = single.whyFiltered ?? `its integrations exclude ${where}`
     return `${style.warning('–')} ${name} was filtered out: ${why}`
   }
   if (ledger.duplicate > 0)
@@ -81,22 +88,15 @@ export function singleText(call: SingleCall, style: Style): string | undefined {
   return undefined
 }
 
-function failedText(
-  { state, attempts, reason, explanation }: NonNullable<SingleCall['delivery']>,
-  status: number | null | undefined,
-): string {
-  const isUnexplained = reason === 'window_over' && status !== null && status !== undefined
-  const last = isUnexplained ? `; it last answered ${status}` : ''
-  return `${state} after ${countOf(attempts, 'attempt')}: ${failureText(reason ?? '')}${explanation}${last}`
+/** Formats how a delivery ended. */
+export function endedText(delivery: NonNullable<SingleCall['delivery']>): string {
+  const { state, attempts, reason, explanation } = delivery
+  return `${state} after ${countOf(attempts, 'attempt')}: ${failureText(reason ?? '')}${explanation}`
 }
 
-/** Formats what would happen to the only call of a dry run. */
-export function plannedText(
-  { name, urls, ledger }: Pick<SingleCall, 'name' | 'urls' | 'ledger'>,
-  style: Style,
-): string {
-  const where = urls.map((url) => endpointName(url)).join(', ')
-  return `${name} ${style.strong(ledger.routed > 0 ? 'would be sent' : 'would not be sent')} to ${where}`
+function lastAnswerText({ reason }: EndedDelivery, request: RequestRecord | undefined): string {
+  const status = request?.status ?? null
+  return reason === 'window_over' && status !== null ? `; it last answered ${status}` : ''
 }
 
 const reasons: Readonly<Record<PlanReason, string>> = {

@@ -24,9 +24,8 @@ import { progressText, startProgress } from '../output/progress.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import {
   summaryLine,
-  callName,
   deliveryRecord,
-  plannedText,
+  endedText,
   planText,
   requestRecord,
   requestText,
@@ -136,7 +135,7 @@ export class Report implements Observer {
 
   /** Reports a delivery that ended. `message` explains why a call could not be sent to a service. */
   settled(delivery: EndedDelivery, message?: string): void {
-    const { messageId, type, state, attempts, reason } = delivery
+    const { messageId, type, state } = delivery
     const explanation = message === undefined ? '' : ` (${plainText(message)})`
     this.#done++
     if (state !== 'delivered') this.#failed++
@@ -144,9 +143,7 @@ export class Report implements Observer {
     if (this.#options.json) {
       this.#stdout.record(deliveryRecord(delivery))
     } else if (state !== 'delivered' && this.#options.single === undefined) {
-      const why = `${failureText(reason ?? '')}${explanation}`
-      const outcome = `${state} after ${countOf(attempts, 'attempt')}: ${why}`
-      this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
+      this.#problem(`${type} ${plainText(messageId)} ${endedText(this.#delivery)}`)
     }
   }
 
@@ -237,10 +234,10 @@ export class Report implements Observer {
       this.#stdout.record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
       return
     }
-    const single = this.#singleText(ledger, durationMs)
+    const isDry = this.#options.dryRun ?? false
+    const single = this.#singleText({ ledger, isDry, durationMs })
     if (single !== undefined) this.#io.stderr.write(`${single}\n`)
     if (single !== undefined && !this.#options.verbose) return
-    const isDry = this.#options.dryRun ?? false
     this.#io.stderr.write(summaryLine(ledger, durationMs, { style: this.#style, isDry }))
   }
 
@@ -273,13 +270,11 @@ export class Report implements Observer {
   }
 
   /** Formats the line about the only call; undefined if there are several, or if the call was rejected. */
-  #singleText(ledger: OutletLedger & Partial<Ledger>, durationMs: number): string | undefined {
-    const { single, dryRun } = this.#options
-    if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
-    const call = { name: callName(single.call), urls: single.urls, ledger }
-    if (dryRun === true) return plannedText(call, this.#style)
-    const ended = { delivery: this.#delivery, request: this.#request, durationMs }
-    return singleText({ ...call, ...ended, whyFiltered: this.#whyFiltered }, this.#style)
+  #singleText(end: Pick<SingleCall, 'ledger' | 'isDry' | 'durationMs'>): string | undefined {
+    const { single } = this.#options
+    if (single === undefined || this.#rejected > 0) return undefined
+    const [delivery, request, whyFiltered] = [this.#delivery, this.#request, this.#whyFiltered]
+    return singleText({ ...single, ...end, delivery, request, whyFiltered }, this.#style)
   }
 
   #problem(text: string): void {

@@ -56,14 +56,12 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const sending = { ...request, runtime, report, counts, outlet }
   report.begin(() => report.progress(takenOf(sending), rows.total(counts.parsed)))
   try {
-    const { errors, isComplete } = await sendAll(sending)
-    const isCut = io.stop.aborted || errors.some(({ isFromOutlet }) => isFromOutlet)
+    const { isComplete, isCut, codes } = await sendAll(sending)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
     const end = !isCut ? 'complete' : options.store === undefined ? 'cut' : 'cut_with_store'
     const ledger = ledgerOf(sending, stored, end)
     report.summary(ledger, elapsedMs(), rows.skipped)
-    const codes = errors.map(({ error }) => exitCodeOf(error))
     // A signal that comes once everything has ended interrupts nothing.
     const isStopped = io.stop.aborted && !(isComplete && ledger.pending === 0)
     return gravest([...codes, verdict({ ...sending, isStopped }, ledger)])
@@ -136,40 +134,34 @@ interface EndedSending extends Sending {
   readonly isStopped: boolean
 }
 
-interface TransferError {
-  readonly error: unknown
-  /** True if the outlet failed: accepted rows may be unfinished. False if the input could not be read. */
-  readonly isFromOutlet: boolean
-}
-
-/**
- * Sends all rows. Returns the errors that it reported, and whether the outlet was offered all rows. Throws an error
- * that occurs before the first row.
- */
+/** Sends all rows, and reports errors. Throws an error that occurs before the first row. */
 async function sendAll(sending: Sending) {
   const { io, report, counts, outlet, rows } = sending
-  const errors: TransferError[] = []
-  let isComplete = false
-  const reportFailure = (error: unknown, isFromOutlet: boolean): void => {
-    errors.push({ error, isFromOutlet })
+  const end = {
+    /** Whether the outlet was offered all rows. */
+    isComplete: false,
+    /** Whether accepted rows may be unfinished, because the command was stopped or the outlet failed. */
+    isCut: false,
+    codes: [] as ExitCode[],
+  }
+  const fail = (error: unknown): void => {
+    if (counts.read === 0) throw error
+    end.codes.push(exitCodeOf(error))
     report.failure(error)
   }
-  const groups = readGroups(sending, (error) => {
-    if (counts.read === 0) throw error
-    reportFailure(error, false)
-  })
   try {
-    await stoppable(offerAll(groups, sending), io.stop)
-    isComplete = !io.stop.aborted
-    if (isComplete) await stoppable(outlet.finish(), io.stop)
+    await stoppable(offerAll(readGroups(sending, fail), sending), io.stop)
+    end.isComplete = !io.stop.aborted
+    if (end.isComplete) await stoppable(outlet.finish(), io.stop)
   } catch (error) {
-    if (counts.read === 0) throw error
-    reportFailure(error, true)
+    fail(error)
+    end.isCut = true
   }
+  end.isCut ||= io.stop.aborted
   if (counts.parsed + (rows.skipped ?? 0) === 0 && !io.stop.aborted) {
     report.note('The input has no rows')
   }
-  return { errors, isComplete }
+  return end
 }
 
 async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Promise<void> {

@@ -42,10 +42,9 @@ function remoteAudiences(api: ServiceApi): AudienceOperations {
         after === null ? undefined : Buffer.from(JSON.stringify(after)).toString('base64url')
       const path = `${pathOf(key)}${queryText({ limit, after: position })}`
       const page = await api.find<AnswerRecord<'members'>>('audience', path)
-      return (page?.memberList ?? []).map(changeOf).map(({ identity, value }) => ({
-        identity,
-        value: value ?? 'null',
-      }))
+      return (page?.memberList ?? [])
+        .map(changeOf)
+        .map(({ identity, value }) => ({ identity, value: value ?? 'null' }))
     },
     sync: async (request, list) => {
       const { name, key, computationClass, sourceId, columns, isDryRun } = request

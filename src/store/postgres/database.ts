@@ -40,6 +40,8 @@ const statementTimeoutMs = 30_000
 /** How long to wait for the server's answer before it counts as unreachable. */
 const answerTimeoutMs = 45_000
 const lockTimeoutMs = 10_000
+/** How long to use a connection. After that, a new one follows a proxy or a name that leads to a new primary. */
+export const connectionAgeMaxMs = 60_000
 /** How long a process may leave a transaction idle before the server ends it. */
 const idleInTransactionTimeoutMs = 30_000
 /** How long statements that read whole tables may run, and wait for locks. */
@@ -218,6 +220,7 @@ function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
     ...clientConfig(url, options),
     Client: ClosingClient,
     max: options.connectionsMax,
+    maxLifetimeSeconds: connectionAgeMaxMs / 1_000,
     connectionTimeoutMillis: Math.min(connectTimeoutMs, answerMs),
     statement_timeout: Math.min(statementTimeoutMs, answerMs),
     query_timeout: answerMs,

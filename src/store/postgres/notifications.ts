@@ -3,7 +3,7 @@ import type { Lane } from '../../model/index.ts'
 import { systemClock, type Timer } from '../../runtime/index.ts'
 import { sql } from '../sql.ts'
 import { ClosingClient } from './closing-client.ts'
-import { clientConfig, type Database } from './database.ts'
+import { clientConfig, connectionAgeMaxMs, type Database } from './database.ts'
 
 const channel = 'evroute_deliveries'
 
@@ -12,9 +12,6 @@ const reconnectMs = { first: 500, greatest: 30_000 }
 
 /** How long to wait for a connection, and for an answer. */
 const answerTimeoutMs = 10_000
-
-/** How often to check the connection. */
-const checkMs = 5_000
 
 interface NotificationsOptions {
   readonly url: string
@@ -139,21 +136,19 @@ export class Notifications {
       this.#delayMs = reconnectMs.first
       // Earlier notifications were missed, so any lane may be due.
       this.#options.onNotification?.()
-      this.#checkLater(client)
+      this.#replaceLater(client)
     } catch {
       await client?.end().catch(() => undefined)
       this.#listenLater(client)
     }
   }
 
-  /** Checks the connection, because one through a proxy can fall silent without ending. */
-  #checkLater(client: ClosingClient): void {
+  /** Replaces the connection, which can also fall silent without ending. */
+  #replaceLater(client: ClosingClient): void {
     if (this.#closed || this.#client !== client) return
-    this.#timer = systemClock.schedule(checkMs, () => {
-      client.query('SELECT 1').then(
-        () => this.#checkLater(client),
-        () => void client.end().catch(() => undefined),
-      )
+    this.#timer = systemClock.schedule(connectionAgeMaxMs, () => {
+      void client.end().catch(() => undefined)
+      void this.#listen()
     })
   }
 

@@ -55,10 +55,7 @@ export async function newProject(url: string, changes: object = {}): Promise<Pro
 /** Runs the service of a configuration until the test ends. */
 export async function serving({ path }: Project): Promise<{ readonly api: readonly string[] }> {
   const { configuration } = await readServiceConfiguration(path, { env: {}, log: silentLog })
-  const service = await Service.start({
-    configuration,
-    runtime: createRuntime({ log: silentLog }),
-  })
+  const service = await Service.start({ configuration, runtime: createRuntime({ log: silentLog }) })
   onTestFinished(() => service.close())
   return { api: ['--api', service.address.admin ?? '', '--token', token] }
 }

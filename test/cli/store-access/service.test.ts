@@ -211,11 +211,7 @@ describe('the answer of a service', () => {
       ends: 2,
       message: 'is not an admin API of this version of evroute',
     },
-    {
-      body: 'hello',
-      ends: 2,
-      message: 'is not an admin API of this version of evroute',
-    },
+    { body: 'hello', ends: 2, message: 'is not an admin API of this version of evroute' },
   ])('of $body ends the command with $ends', async ({ body, ends, message }) => {
     const url = await serverThat((request, response) => {
       request.resume().on('end', () => response.writeHead(200).end(body))

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { StoreAudit } from '../../../src/delivery/index.ts'
 import { Database, type Session } from '../../../src/store/postgres/database.ts'
 import { Notifications } from '../../../src/store/postgres/notifications.ts'
 import { event, returned } from '../../conformance/store-under-test.ts'
+import { gate } from '../../support/gate.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
 import { PostgresLine } from '../../support/postgres-line.ts'
 import { openStore } from './store-calls.ts'
@@ -175,13 +176,39 @@ describe('an add to a silent server', () => {
   })
 })
 
-test('a silent connection for notifications is replaced', { timeout: 60_000 }, async () => {
-  const line = await PostgresLine.to(server)
-  let listens = 0
-  await opened(line.through(await newUrl()), () => listens++)
-  await vi.waitUntil(() => listens === 1)
-  line.fallSilent()
-  await vi.waitUntil(() => listens === 2, 50_000)
+describe('a connection is used for at most a minute, because its server may no longer be the primary', () => {
+  const minuteMs = 60_000
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+  })
+
+  test('for statements, even if it is always in use', async () => {
+    const database = databaseAt(await newUrl())
+    const pid = { sql: 'SELECT pg_backend_pid() AS pid', values: [] }
+    const used = await database.transaction(async (session) => {
+      vi.advanceTimersByTime(minuteMs - 1)
+      return session.rows(pid)
+    })
+    expect(await database.rows(pid)).toEqual(used)
+    await database.transaction(() => Promise.resolve(vi.advanceTimersByTime(1)))
+    expect(await database.rows(pid)).not.toEqual(used)
+  })
+
+  test('for notifications, even if it has fallen silent', async () => {
+    const line = await PostgresLine.to(server)
+    const url = await newUrl()
+    let listening = gate()
+    const options = { url: line.through(url), holder: 1, onNotification: () => listening.open() }
+    const notifications = new Notifications(databaseAt(url), options)
+    onTestFinished(() => notifications.close())
+    await listening.opened
+    listening = gate()
+    line.fallSilent()
+    vi.advanceTimersByTime(minuteMs)
+    await listening.opened
+  })
 })
 
 describe('a silent server is not waited for', () => {
