@@ -15,7 +15,7 @@ export const addDemoCommand = command({
   summary: 'show how a call becomes a webhook',
   description: 'Sends a call of each type to a receiver in this process, and shows both sides.',
   options,
-  after: `Exit codes: 0 everything arrived as it was sent; 1 it did not; 2 usage; 7 no port can be used;
-130 interrupted.`,
+  after:
+    'Exit codes: 0 everything arrived as it was sent; 1 it did not; 2 usage; 7 no port can be used.',
   run: async (values, { io }) => (await import('../demo/demo.ts')).demo(values, io),
 })
