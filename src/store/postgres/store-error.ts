@@ -9,7 +9,10 @@ const passwordHint = 'Check the user and the password in the URL, and pg_hba.con
 
 /** Hints for errors that may go away by themselves; longer codes come before their prefixes. */
 const temporary: readonly Hint[] = [
-  [['25006'], 'Name the primary server in the URL: a standby is read-only.'],
+  [
+    ['25006'],
+    'Name the primary server in the URL: a standby is read-only. On a primary, check default_transaction_read_only.',
+  ],
   [['53300'], 'Raise max_connections on the server, or close connections of other programs.'],
   [['53100', '58030'], "Free up space on the server's disk. Refused calls can then be sent again."],
   [

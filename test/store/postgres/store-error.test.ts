@@ -15,6 +15,7 @@ describe('an error of PostgreSQL', () => {
     ['53300', 'max_connections'],
     ['53100', 'Free up space'],
     ['25006', 'primary server'],
+    ['25006', 'default_transaction_read_only'],
     ['57014', 'overloaded'],
     ['25P03', 'overloaded'],
     ['25P04', 'overloaded'],
