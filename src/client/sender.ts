@@ -3,7 +3,6 @@ import { sleep, type LogFields, type Runtime } from '../runtime/index.ts'
 import { Batch, bytesOf, type BatchLimits, type EncodedCall } from './batch.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
 import { Exchanges } from './exchanges.ts'
-import { Line } from './line.ts'
 import type { BatchRetry, FailedCall } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
 import type { RejectedCall, Transport, TransportOutcome } from './transport.ts'
@@ -42,7 +41,9 @@ export class Sender {
   readonly #options: SenderOptions
   readonly #exchanges: Exchanges
   readonly #envelopeBytes: number
-  readonly #line = new Line(batchesInFlightMax)
+  /** The batches that wait for their turn, in order. */
+  readonly #waiting: { readonly batch: Batch; readonly start: () => void }[] = []
+  #inFlight = 0
   readonly #underWay = new Set<Promise<void>>()
   readonly #lifetime = new AbortController()
   readonly #warnings = new Set<string>()
@@ -53,9 +54,9 @@ export class Sender {
     this.#envelopeBytes = envelopeBytes(options.writeKey)
   }
 
-  /** Delivers a batch in the background. */
+  /** Delivers a batch in the background. If batches are waiting, adds the calls to the last one if they fit. */
   send(calls: readonly EncodedCall[]): void {
-    if (this.#line.join(calls)) return
+    if (this.#waiting.at(-1)?.batch.join(calls) === true) return
     const delivery = this.#deliverInTurn(new Batch(this.#options.waitingLimits, calls))
     this.#underWay.add(delivery)
     void delivery.then(() => this.#underWay.delete(delivery))
@@ -73,9 +74,21 @@ export class Sender {
   }
 
   async #deliverInTurn(batch: Batch): Promise<void> {
-    await this.#line.turnOf(batch)
+    await new Promise<void>((start) => {
+      this.#waiting.push({ batch, start })
+      this.#startNext()
+    })
     await this.#deliver(batch.calls, 0)
-    this.#line.end()
+    this.#inFlight--
+    this.#startNext()
+  }
+
+  #startNext(): void {
+    if (this.#inFlight === batchesInFlightMax) return
+    const next = this.#waiting.shift()
+    if (next === undefined) return
+    this.#inFlight++
+    next.start()
   }
 
   /** @param attemptsBefore - number of earlier requests with these calls, each as part of a larger batch */
