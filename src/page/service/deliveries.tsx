@@ -1,5 +1,4 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
 import type { DeliveryFields } from '../../admin-api/index.ts'
 import { failureWords } from '../../model/failure-text.ts'
 import { Choice, Field, filledFields } from '../field.tsx'
@@ -24,12 +23,16 @@ interface Parts {
   readonly conditions: Conditions
 }
 
-export function Deliveries({ conditions }: Parts): JSX.Element {
+interface PageParts extends Parts {
+  readonly before?: string
+}
+
+export function Deliveries({ conditions, before = '' }: PageParts): JSX.Element {
   return (
     <>
       <h2>Deliveries</h2>
       <DeliveryFilter conditions={conditions} />
-      <Pages key={JSON.stringify(conditions)} conditions={conditions} />
+      <Page key={JSON.stringify(conditions)} {...{ conditions, before }} />
     </>
   )
 }
@@ -101,14 +104,12 @@ function Actions({ conditions, isEmpty }: Parts & { readonly isEmpty: boolean })
   )
 }
 
-function Pages({ conditions }: Parts): JSX.Element {
-  const [before, turn] = useState<number | undefined>(undefined)
+function Page({ conditions, before = '' }: PageParts): JSX.Element {
   const reading = useRead(
     () => read('v1/deliveries', { ...conditions, before, limit: pageRows }),
     [before, session.version.value],
   )
-  const isEmpty =
-    before === undefined && reading.kind === 'read' && reading.value.deliveries.length === 0
+  const isEmpty = before === '' && reading.kind === 'read' && reading.value.deliveries.length === 0
   return (
     <>
       <Actions conditions={conditions} isEmpty={isEmpty} />
@@ -121,7 +122,11 @@ function Pages({ conditions }: Parts): JSX.Element {
               rows={deliveries.map(row)}
               empty="No delivery matches."
             />
-            <Pager cursor={before} next={next} turn={turn} />
+            <Pager
+              cursor={before === '' ? undefined : before}
+              next={next === null ? null : String(next)}
+              turn={(cursor) => (location.hash = deliveriesPath(conditions, cursor))}
+            />
           </>
         )}
       </Shown>

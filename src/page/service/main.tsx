@@ -12,7 +12,7 @@ import { Destinations } from './destinations.tsx'
 import { LedgerView } from './ledger.tsx'
 import { Overview } from './overview.tsx'
 import { Replay } from './replay.tsx'
-import type { PlainView, Route } from './route.ts'
+import type { PlainView } from './route.ts'
 import { session } from './service-session.ts'
 import { SignIn } from './sign-in.tsx'
 import { Sources } from './sources.tsx'
@@ -29,14 +29,7 @@ const views = [
   ['replay', 'Replay', '#/replay'],
 ] as const
 
-/** The navigation entry for each view that has none of its own. */
-const parentOf: Readonly<Partial<Record<Route['view'], string>>> = {
-  story: 'deliveries',
-  audience: 'audiences',
-}
-
 function Page(): JSX.Element {
-  const { view } = session.route.value
   return (
     <>
       <header>
@@ -49,7 +42,7 @@ function Page(): JSX.Element {
                   <a
                     key={name}
                     href={path}
-                    aria-current={currentOf(name, view)}
+                    aria-current={currentOf(name, path)}
                     ref={(link) => showCurrent(link)}
                   >
                     {label}
@@ -77,9 +70,9 @@ function Page(): JSX.Element {
   )
 }
 
-function currentOf(name: string, view: Route['view']): 'page' | 'true' | undefined {
-  if (name === view) return 'page'
-  return name === parentOf[view] ? 'true' : undefined
+function currentOf(name: string, path: string): 'page' | 'true' | undefined {
+  if (name === session.route.value.view) return 'page'
+  return location.hash.startsWith(`${path}/`) ? 'true' : undefined
 }
 
 /** Scrolls the current link into view: on a telephone, the navigation is wider than the screen. */
@@ -99,7 +92,7 @@ const plainViews: Readonly<Record<PlainView, () => JSX.Element>> = {
 function View(): JSX.Element {
   const { value: route } = session.route
   if (route.view === 'destinations') return <Destinations search={route.search} />
-  if (route.view === 'deliveries') return <Deliveries conditions={route.conditions} />
+  if (route.view === 'deliveries') return <Deliveries {...route} />
   if (route.view === 'story') return <Story key={route.id} id={route.id} />
   if (route.view === 'audience') return <AudienceMembers key={route.id} id={route.id} />
   const Plain = plainViews[route.view]

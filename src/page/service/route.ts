@@ -4,7 +4,8 @@ import type { Conditions } from './api.ts'
 /** The current view and its parameters. */
 export type Route =
   | { readonly view: PlainView }
-  | { readonly view: 'deliveries'; readonly conditions: Conditions }
+  /** A page of the list begins with the delivery `before` a position. */
+  | { readonly view: 'deliveries'; readonly conditions: Conditions; readonly before?: string }
   | { readonly view: 'destinations'; readonly search: string }
   | { readonly view: 'story' | 'audience'; readonly id: string }
 
@@ -24,11 +25,12 @@ export function readRoute(hash: string): Route {
     return { view: plainViews.find((known) => known === view) ?? 'overview' }
   }
   if (id !== '') return { view: 'story', id }
-  return { view, conditions: Object.fromEntries(parameters) }
+  const { before = '', ...conditions } = Object.fromEntries(parameters)
+  return { view, conditions, before }
 }
 
-export function deliveriesPath(conditions: Conditions): string {
-  return withQuery('#/deliveries', conditions)
+export function deliveriesPath(conditions: Conditions, before = ''): string {
+  return withQuery('#/deliveries', { ...conditions, before })
 }
 
 export function destinationsPath(search: string): string {

@@ -36,7 +36,7 @@ const deliveryTexts = {
 /** The state of the page, and the actions that a person has to confirm. */
 class ServiceSession {
   readonly route = signal<Route>(readRoute(location.hash))
-  /** The link to the list of deliveries with the conditions that were used last. */
+  /** The link to the page of the list of deliveries that was shown last. */
   listPath = deliveriesPath({})
   readonly proposal = signal<Proposal | undefined>(undefined)
   /** Increases with each action, so that components read again. */
@@ -44,9 +44,8 @@ class ServiceSession {
 
   /** Follows the fragment of the URL. Closes the dialog and the notice of the previous view. */
   follow(): void {
-    window.addEventListener('hashchange', () => {
-      const { value: before } = this.route
-      if (before.view === 'deliveries') this.listPath = deliveriesPath(before.conditions)
+    window.addEventListener('hashchange', ({ oldURL }) => {
+      if (this.route.value.view === 'deliveries') this.listPath = new URL(oldURL).hash
       this.route.value = readRoute(location.hash)
       this.proposal.value = undefined
       if (notice.value?.isProblem !== true) notice.value = undefined
