@@ -53,7 +53,7 @@ test('narrow rows shorten neither the type nor the result of forwarding', async 
   const page = await openPage(url)
   await page.getByText('repeat of').waitFor()
   await page.getByText('→ connection refused').first().waitFor()
-  for (const width of [320, 375, 900, 1_280]) {
+  for (const width of [320, 375, 900, 1_024, 1_280]) {
     await page.setViewportSize({ width, height: 720 })
     const cut = await page.evaluate<readonly string[]>(`
       [...document.querySelectorAll('.row :is(.type, .forwarded, .repeat)')].filter((element) => {
