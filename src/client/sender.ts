@@ -1,4 +1,4 @@
-import { messageOf } from '../model/index.ts'
+import { isJsonObject, messageOf } from '../model/index.ts'
 import { sleep, type LogFields, type Runtime } from '../runtime/index.ts'
 import { Batch, bytesOf, type BatchLimits, type EncodedCall } from './batch.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
@@ -153,7 +153,8 @@ export class Sender {
     runtime.log.debug('sending a batch', { calls: calls.length, bytes })
     try {
       const outcome = await this.#exchanges.send({ body, callCount: calls.length })
-      if (outcome === undefined || isOutcome(outcome)) return outcome
+      const isAborted = outcome === undefined && this.#lifetime.signal.aborted
+      if (isAborted || isOutcome(outcome)) return outcome
       throw new TypeError('The transport did not return an outcome')
     } catch (error) {
       return { kind: 'refused', code: 'internal', message: messageOf(error) }
@@ -196,9 +197,18 @@ function positionOf(
   return position === -1 ? undefined : position
 }
 
-/** A transport that is written in JavaScript can return anything. */
-function isOutcome(value: Partial<TransportOutcome> | null): boolean {
-  return ['accepted', 'retry', 'too_large', 'refused'].includes(value?.kind ?? '')
+/** Checks what the sender relies on. A transport that is written in JavaScript can return anything. */
+function isOutcome(value: Partial<Record<string, unknown>> | null | undefined): boolean {
+  switch (value?.['kind']) {
+    case 'accepted': {
+      const rejected = value['rejected'] ?? []
+      return Array.isArray(rejected) && rejected.every(isJsonObject)
+    }
+    case 'retry':
+      return typeof value['reason'] === 'string'
+    default:
+      return value?.['kind'] === 'too_large' || value?.['kind'] === 'refused'
+  }
 }
 
 function exhausted(reason: string): FinalOutcome {

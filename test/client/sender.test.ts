@@ -209,6 +209,23 @@ describe('Sender', () => {
     ])
   })
 
+  test.each([
+    [undefined],
+    [null],
+    [7],
+    [{ kind: 'sent' }],
+    [{ kind: 'retry' }],
+    [{ kind: 'accepted', rejected: 5 }],
+    [{ kind: 'accepted', rejected: [null] }],
+  ])('treats %j as an internal failure of the transport', async (answer) => {
+    const transport = new ScriptedTransport(() => answer as unknown as TransportOutcome)
+    const { sender, failed } = senderOver(transport)
+    sender.send(batchOf('a'))
+    await sender.idle()
+    const message = 'The transport did not return an outcome'
+    expect(failed).toEqual([{ messageId: 'a', code: 'internal', message, attempts: 1 }])
+  })
+
   test('keeps four batches in flight, including retries, while the others wait', async () => {
     const answer = gate()
     const transport = new ScriptedTransport(async (_, count) => {
