@@ -10,16 +10,12 @@ import {
 import type { Log } from '../../runtime/index.ts'
 import { writeData, type Io } from '../io.ts'
 
-interface CommandReading {
-  readonly path: string
-  readonly json: boolean
-  /** Gets a warning for each host name that does not resolve. */
-  readonly log: Log
-}
-
-/** Reads the configuration for a command. With `json`, writes a record for each problem to stdout. */
+/**
+ * Reads the configuration for a command. With `json`, writes a record for each problem to stdout. The log gets a warning
+ * for each host name that does not resolve.
+ */
 export async function readForCommand(
-  { path, json, log }: CommandReading,
+  { path, json, log }: { readonly path: string; readonly json: boolean; readonly log: Log },
   io: Io,
 ): Promise<UsableConfiguration> {
   try {

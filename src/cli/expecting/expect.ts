@@ -24,7 +24,7 @@ import {
 import { readEventRecord, readCapture } from '../../receiver/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
 import type { ExpectValues } from '../commands/expect.ts'
-import { exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
+import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { openInputOf } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -40,9 +40,7 @@ export async function expect(
   io: Io,
 ): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const found = await unlessEnded(resultsOf(texts.map(parseExpectation), values, io), io)
-  if (found === undefined) return exitCodes.interrupted
-  const { results, badRows } = found
+  const { results, badRows } = await resultsOf(texts.map(parseExpectation), values, io)
   const lineOf = (result: ExpectationResult): string =>
     recordLine({ kind: 'expectation', ...resultRecord(result) })
   if (values.json) await writeData(io, results.map(lineOf).join(''))
