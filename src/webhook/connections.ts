@@ -81,7 +81,7 @@ export class Connections {
     const { answerLimits, onConnection } = this.#options
     try {
       const answer = await connection.request(make(), answerLimits)
-      // After a cut-off answer, undici would open a connection that no request needs. Ending this one prevents that.
+      // End the connection after a cut-off answer: otherwise, undici would open a new one that no request needs.
       if (!answer.isWhole) await connection.end()
       return answer
     } catch (error) {

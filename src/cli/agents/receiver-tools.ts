@@ -38,7 +38,9 @@ function startingTools(running: RunningReceivers, io: Io): readonly AgentTool[] 
           .array(text())
           .max(20)
           .optional()
-          .describe('How to answer, such as 503x3,200 or type=track:500 or reset. Default: 200.'),
+          .describe(
+            'How to answer, such as 503x3,200 (503 three times, then 200), type=track:500, or reset to cut the connection. Default: 200.',
+          ),
       },
       output: z.object({ receiver: z.string(), url: z.string() }),
       run: async ({ secret: given, respond }) => {

@@ -129,7 +129,7 @@ function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckV
 
 function answerOf({ status, error, reaction }: CaseVerdict): string {
   if (status !== null) return String(status)
-  // Shorten this code, because the column is narrow.
+  // Shorten this error code, because the column is narrow.
   return error === 'connection_closed' ? 'closed' : (error ?? reaction)
 }
 
