@@ -216,6 +216,7 @@ describe('main', () => {
       'node:fs/promises',
       'node:module',
       'node:os',
+      'node:timers',
       'node:timers/promises',
       'node:url',
       'node:util',
