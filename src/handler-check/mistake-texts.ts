@@ -3,8 +3,8 @@ import type { Explanation, MistakeText } from './evidence.ts'
 import type { Reaction } from './verdict.ts'
 
 const rawFix =
-  'Keep the bytes that arrive and verify them before anything parses them: express.raw() in express, ' +
-  'request.get_data() in Flask, php://input in PHP, request.raw_post in Rails.'
+  'Keep the bytes that arrive and verify them before anything parses them: ' +
+  'express.raw({ type: () => true }) in express, request.get_data() in Flask, php://input in PHP, request.raw_post in Rails.'
 const missingSecretFix =
   'Set the environment variable to the secret, and make the handler refuse to start without it.'
 const compareFix =

@@ -86,7 +86,7 @@ function expectRawBody(rawBody: unknown): void {
   throw new SettingError(
     'rawBody',
     'Cannot verify a signature without the bytes that arrived: the body has already been parsed',
-    "Keep the raw body, for example with express.raw({ type: '*/*' }) or await request.text().",
+    'Keep the raw body, for example with express.raw({ type: () => true }) or await request.text().',
   )
 }
 

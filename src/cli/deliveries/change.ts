@@ -117,6 +117,6 @@ async function reasonsOf(
 }
 
 function whyNot({ state, lane }: DeliveryFields): string {
-  if (state === 'delivered') return 'has been delivered'
+  if (state === 'delivered') return 'was already delivered'
   return lane === 'first' ? 'is waiting for its first attempt' : 'is already due'
 }

@@ -349,7 +349,7 @@ describe('deliveries retry', () => {
   })
 
   test.each<[string, Sample, string]>([
-    ['has been delivered', delivered, 'crm/1 has been delivered'],
+    ['was already delivered', delivered, 'crm/1 was already delivered'],
     ['was not tried yet', {}, 'crm/1 is waiting for its first attempt'],
   ])(
     'says why it does not retry a delivery that %s, and ends with 0',
