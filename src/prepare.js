@@ -1,5 +1,5 @@
-// Builds unless `dist` is newer than everything that it is made from. npm runs this after an installation, and before
-// the first `npx evroute` in a clone, where it shows nothing of a build that takes half a minute.
+// Builds unless `dist` is newer than everything that it is made from. npm runs this after an installation and before the
+// first `npx evroute` in a clone, where it shows nothing of a build that takes half a minute. Tests and checks run it too.
 import { execSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -70,7 +70,7 @@ const shownMax = 100
 /** The longest delay that `setTimeout` supports. */
 const timeoutMsMax = 2 ** 31 - 1
 
-/** Decides expectations about the events of a log. Lists the newest 100 expectations. */
+/** Checks expectations against the events of a log. Lists the newest 100 expectations. */
 export class Expectations {
   readonly #log: EventLog
   readonly #waits: Waits

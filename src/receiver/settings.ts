@@ -123,7 +123,7 @@ function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number 
   if (fault !== undefined && failShare === undefined && respond !== undefined) {
     throw new SettingError(
       'fault',
-      'Cannot combine a plan with a fault for every webhook',
+      'Cannot use a plan together with a fault that every webhook gets',
       'Put the fault into the plan, as in reset,200. Or set the share of webhooks that get the fault.',
     )
   }

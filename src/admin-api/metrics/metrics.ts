@@ -248,7 +248,7 @@ function histogramsIn(registry: Registry) {
   return {
     delivery: histogram(
       'evroute_delivery_latency_seconds',
-      'Time from the acceptance of an event until a 2xx answer from an endpoint is recorded.',
+      'Time from when an event is accepted until a 2xx answer of its endpoint is recorded.',
       { labelNames: ['destination'], buckets: latencyBucketsSeconds },
     ),
     request: histogram(

@@ -80,12 +80,12 @@ export async function expectTables(database: Database): Promise<void> {
   if (version === 0) {
     throw new MissingStoreError({
       message: `Cannot use the store ${database.name}: the database contains no store yet`,
-      hint: 'Start `evroute serve` with it once, which creates the store, or name a different database.',
+      hint: 'Start `evroute serve` on it once, which creates the store, or name a different database.',
     })
   }
   throw unusable(
     `Cannot use the store ${database.name}: it was created by an older version of evroute`,
-    'To upgrade it, start `evroute serve` of this version with it once.',
+    'To upgrade it, start `evroute serve` of this version on it once.',
   )
 }
 

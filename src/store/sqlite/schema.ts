@@ -89,13 +89,13 @@ export function expectTables(database: Database, path: string): void {
   if (isNew(database)) {
     throw unusable(
       `Cannot use the store ${path}: the file contains no store yet`,
-      'Start `evroute serve` with it once, which creates the store, or name a different file.',
+      'Start `evroute serve` on it once, which creates the store, or name a different file.',
     )
   }
   if (storeFormat(database, path) === format) return
   throw unusable(
     `Cannot use the store ${path}: it was created by an older version of evroute`,
-    'To upgrade it, start `evroute serve` of this version with it once.',
+    'To upgrade it, start `evroute serve` of this version on it once.',
   )
 }
 

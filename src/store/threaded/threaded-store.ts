@@ -21,9 +21,9 @@ interface StoreFile {
 }
 
 /**
- * Opens or creates a SQLite file for delivery in a thread of its own, so that statements and waits for the disk
- * do not block the caller's thread. Look-ups of deliveries use one more thread, so that they do not delay adds
- * and settlements. Throws like `SqliteStore.open`.
+ * Opens or creates a SQLite file from which this process delivers. A separate thread runs its statements, so that
+ * they and waits for the disk do not block the caller's thread. Look-ups of deliveries use one more thread, so that
+ * they do not delay adds and settlements. Throws like `SqliteStore.open`.
  */
 export async function openThreadedStore(
   path: string,

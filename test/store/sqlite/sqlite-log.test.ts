@@ -211,7 +211,7 @@ describe('SqliteLog', () => {
 
     test('an empty file, and does not change it', async () => {
       await writeFile(path, '')
-      await expectRefused('Start `evroute serve` with it once, which creates the store')
+      await expectRefused('Start `evroute serve` on it once, which creates the store')
       const opened = SqliteLog.open(path, options)
       await expect(opened).rejects.toThrow(`${path}: the file contains no store yet`)
       const after = await openDatabase(path)
