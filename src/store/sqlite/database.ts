@@ -31,17 +31,13 @@ export interface Database {
   close(): void
 }
 
-/**
- * The permissions of a connection: create a missing file, write, or only read. A `snapshot` reads without a
- * lock and without the write-ahead log, so the file must not change meanwhile.
- */
-export type Access = 'create' | 'write' | 'read' | 'snapshot'
+/** The permissions of a connection: create a missing file, write, or only read. */
+export type Access = 'create' | 'write' | 'read'
 
 const uriModes: Readonly<Record<Access, string>> = {
   create: 'rwc',
   write: 'rw',
   read: 'ro',
-  snapshot: 'ro&immutable=1',
 }
 
 interface Binding {

@@ -1,19 +1,17 @@
-import { statSync, type BigIntStats } from 'node:fs'
-import { dirname } from 'node:path'
 import type { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
-import { readOnlyError, unusable, closedError } from '../store-errors.ts'
+import { readOnlyError, closedError } from '../store-errors.ts'
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from '../audiences/audience-rows.ts'
 import { RegulationRows } from '../regulations/regulation-rows.ts'
 import { Counts } from './counts.ts'
-import { openDatabase, type Database } from './database.ts'
-import { isReadable, openFile, type OpenedFile } from './store-file.ts'
+import type { Database } from './database.ts'
+import { openFile, type OpenedFile } from './store-file.ts'
 import { FileLog } from './file-log.ts'
 import { expectNotMoved } from './moves.ts'
 import { expectTables } from './schema.ts'
 import { Statements } from './statements.ts'
-import { isBusy, isWriteRefused, storeError } from './store-error.ts'
+import { isBusy, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** How long a writer waits for its turn while another process is busy delivering, in milliseconds. */
@@ -38,46 +36,30 @@ export class SqliteLog extends FileLog implements StoreLog {
   readonly #path: string
   readonly #database: Database
   readonly #mayWrite: boolean
-  readonly #snapshot: Snapshot | undefined
   readonly #writes: WriteQueue
   #closed: Promise<void> | undefined
 
-  private constructor({ path, database }: OpenedFile, mayWrite: boolean, snapshot?: Snapshot) {
+  private constructor({ path, database }: OpenedFile, mayWrite: boolean) {
     const statements = new Statements(database)
     const counts = new Counts(statements)
     super({ statements, counts })
     this.#path = path
     this.#database = database
     this.#mayWrite = mayWrite
-    this.#snapshot = snapshot
     this.#writes = new WriteQueue(database, [counts])
     this.audiences = new AudienceRows(this.sql)
     this.regulations = new RegulationRows(this.sql)
   }
 
-  /**
-   * Opens an existing file. Without write permission, reading works only while no process delivers from it. Throws
-   * like {@link openFile} and {@link expectTables}.
-   */
-  static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
-    let snapshot: Snapshot | undefined
-    const begin = (file: OpenedFile): SqliteLog => {
+  /** Opens an existing file. Throws like {@link openFile} and {@link expectTables}. */
+  static open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
+    return openFile(name, { access: write ? 'write' : 'read' }, (file) => {
       const { path, database } = file
       database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
       expectTables(database, path)
       database.exec(`PRAGMA busy_timeout = ${lookMs}`)
-      return new SqliteLog(file, write, snapshot)
-    }
-    try {
-      return await openFile(name, { access: write ? 'write' : 'read' }, begin)
-    } catch (error) {
-      if (write || !isWriteRefused((error as EvrouteError).cause) || !isReadable(name)) throw error
-    }
-    const open: typeof openDatabase = (path, access) => {
-      snapshot = new Snapshot(path)
-      return openDatabase(path, access)
-    }
-    return openFile(name, { access: 'snapshot', open }, begin)
+      return new SqliteLog(file, write)
+    })
   }
 
   close(): Promise<void> {
@@ -120,48 +102,8 @@ export class SqliteLog extends FileLog implements StoreLog {
         return await work()
       } catch (error) {
         if (!isBusy(error) || waitedMs() > patienceMs) throw this.#errorOf(error)
-      } finally {
-        this.#snapshot?.expectUnchanged()
       }
       await sleep(systemClock, 1)
     }
   }
-}
-
-/**
- * Notices if a store's file changes while it is read with `snapshot` access. SQLite itself
- * does not notice changes then, because it has no permission to write the file that would tell it.
- */
-export class Snapshot {
-  readonly #path: string
-  readonly #stats: BigIntStats
-
-  /** @throws EvrouteError `store_unusable` if part of the store is in the write-ahead log */
-  constructor(path: string) {
-    this.#path = path
-    this.#stats = statSync(path, { bigint: true })
-    if (isLogEmpty(path)) return
-    const folder = dirname(path)
-    throw unusable(
-      `Cannot read the store ${path}: part of it is in ${path}-wal, which cannot be read without permission to write to ${folder}`,
-      'Read it as a user who may write to that folder, or copy both files to a folder of your own and name the copy.',
-    )
-  }
-
-  /** @throws EvrouteError `store_unusable` if the file has changed: the rows may be a mix of old and new */
-  expectUnchanged(): void {
-    const now = statSync(this.#path, { bigint: true })
-    const fields = ['dev', 'ino', 'size', 'mtimeNs'] as const
-    const isSame = fields.every((field) => now[field] === this.#stats[field])
-    if (isSame && isLogEmpty(this.#path)) return
-    throw unusable(
-      `Cannot read the store ${this.#path}: it changed while it was being read`,
-      'Try again.',
-    )
-  }
-}
-
-function isLogEmpty(path: string): boolean {
-  const stats = statSync(`${path}-wal`, { throwIfNoEntry: false })
-  return stats === undefined || stats.size === 0
 }

@@ -57,11 +57,6 @@ export function isWithoutRoom(error: unknown): boolean {
   return isOneOf(error, 'inputOutput', 'full', 'cannotOpen')
 }
 
-/** Tells whether SQLite failed to open a store because it can't write files in the store's folder. */
-export function isWriteRefused(error: unknown): boolean {
-  return isOneOf(error, 'readOnly', 'cannotOpen')
-}
-
 /** Turns an error of SQLite into `store_unusable`; leaves an EvrouteError as it is. */
 export function storeError(path: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error

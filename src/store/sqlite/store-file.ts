@@ -1,12 +1,4 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readlinkSync,
-  realpathSync,
-  statfsSync,
-  statSync,
-} from 'node:fs'
+import { existsSync, readlinkSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, sep } from 'node:path'
 import { systemCode } from '../../model/index.ts'
 import { unusable, MissingStoreError } from '../store-errors.ts'
@@ -126,16 +118,6 @@ function expectFile(path: string): void {
     message: `Cannot use the store ${path}: there is no such file`,
     hint: 'Name the file of an existing store.',
   })
-}
-
-/** Tells whether this user may read a file. */
-export function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Returns the free bytes on a file's disk; Infinity if unknown. */
