@@ -14,28 +14,29 @@ import type { AdminApiOptions } from './ports.ts'
 /** An HTTP answer, and the record that its JSON body contains, if any. */
 export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
 
-/** The stable `error.code` of an answer that refuses a request. */
-export type RefusalCode =
-  | 'invalid_request'
-  | 'invalid_json'
-  | 'nothing_selected'
-  | 'unauthorized'
-  | 'host_not_allowed'
-  | 'origin_not_allowed'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'destination_disabled'
-  | 'no_archive'
-  | 'replay_running'
-  | 'deletion_running'
-  | 'sync_running'
-  | 'audience_taken'
-  | 'service_closing'
-  | 'body_too_large'
-  | 'body_too_slow'
-  | 'unsupported_encoding'
-  | 'store_unavailable'
-  | 'internal_error'
+/** The `error.code` of an answer that refuses a request, and its status. Codes are stable. */
+const statuses = {
+  invalid_request: 400,
+  invalid_json: 400,
+  nothing_selected: 400,
+  unauthorized: 401,
+  host_not_allowed: 403,
+  origin_not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  body_too_slow: 408,
+  destination_disabled: 409,
+  no_archive: 409,
+  replay_running: 409,
+  deletion_running: 409,
+  sync_running: 409,
+  audience_taken: 409,
+  body_too_large: 413,
+  unsupported_encoding: 415,
+  internal_error: 500,
+  service_closing: 503,
+  store_unavailable: 503,
+} as const
 
 /** Answers with JSON and a final line break, which terminals need. */
 export function json(status: number, document: object, headers?: Answer['headers']): Answer {
@@ -48,18 +49,19 @@ export function record(fields: AnswerRecord<Exclude<AnswerName, 'line'>>): Answe
   return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 
-/** Why a request is refused, and the status of its answer. */
-export interface Refusal {
-  readonly status: number
-  readonly code: RefusalCode
-  /** A sentence without its final period. */
-  readonly message: string
-  readonly headers?: Answer['headers']
+/** An answer that refuses a request, and the error that its JSON body contains. */
+export interface Refusal extends HttpAnswer {
+  readonly error: { readonly code: keyof typeof statuses; readonly message: string }
 }
 
-/** Makes the JSON answer for a refusal. */
-export function refuse({ status, code, message, headers = {} }: Refusal): Answer {
-  return json(status, { error: { code, message } }, headers)
+/** Refuses a request. `message` is a sentence without its final period. */
+export function refuse(
+  code: keyof typeof statuses,
+  message: string,
+  headers: Answer['headers'] = {},
+): Refusal {
+  const error = { code, message }
+  return { ...json(statuses[code], { error }, headers), error }
 }
 
 /** Returns the first `limit` rows as a page. If another page follows, `last` is the last row of this page. */
@@ -75,13 +77,7 @@ const namesListedMax = 20
 
 /** Refuses a request with an unknown name, and lists the known ones. */
 export function notFound(what: string, known: readonly string[]): Refusal {
-  const message = `There is no such ${what}: ${knownNames(known)}`
-  return { status: 404, code: 'not_found', message }
-}
-
-/** Answers 404 `not_found` for an unknown id. */
-export function unknownItem(what: string): Answer {
-  return refuse({ status: 404, code: 'not_found', message: `There is no such ${what}` })
+  return refuse('not_found', `There is no such ${what}: ${knownNames(known)}`)
 }
 
 /** Lists the known names, as the end of a message. */
@@ -94,27 +90,22 @@ export function knownNames(known: readonly string[]): string {
 
 /** Refuses a request that is malformed or slow. */
 export function faultAnswer(fault: RequestFault): Answer {
-  return refuse(faultRefusals[fault])
-}
-
-const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
-  malformed: { status: 400, code: 'invalid_request', message: 'The request is not valid HTTP' },
-  head_too_large: {
-    status: 431,
-    code: 'invalid_request',
-    message: 'The headers of the request are too large',
-  },
-  too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not arrive in time' },
+  switch (fault) {
+    case 'malformed':
+      return refuse('invalid_request', 'The request is not valid HTTP')
+    case 'head_too_large':
+      return {
+        ...refuse('invalid_request', 'The headers of the request are too large'),
+        status: 431,
+      }
+    case 'too_slow':
+      return refuse('body_too_slow', 'The request did not arrive in time')
+  }
 }
 
 /** Answers 405, with the allowed methods. */
-export function refuseMethod(allowed: string): Answer {
-  return refuse({
-    status: 405,
-    code: 'method_not_allowed',
-    message: `The method is not allowed here; use ${allowed}`,
-    headers: { allow: allowed },
-  })
+export function refuseMethod(allow: string): Refusal {
+  return refuse('method_not_allowed', `The method is not allowed here; use ${allow}`, { allow })
 }
 
 /** Headers of every answer. They forbid caching, and stop browsers from guessing the type. */
@@ -135,8 +126,8 @@ export function refusalOfFailure(error: unknown, log: Log): Refusal {
     code: systemCode(error),
   })
   return isStoreError(error)
-    ? { status: 503, code: 'store_unavailable', message: 'The store cannot be used at the moment' }
-    : { status: 500, code: 'internal_error', message: 'The service failed to answer' }
+    ? refuse('store_unavailable', 'The store cannot be used at the moment')
+    : refuse('internal_error', 'The service failed to answer')
 }
 
 /** Whether an error means that the store cannot be used. */

@@ -24,7 +24,6 @@ import {
   refuse,
   refuseMethod,
   send,
-  type Answer,
   type Refusal,
 } from './answer.ts'
 import { healthHandler } from './health.ts'
@@ -46,7 +45,7 @@ export function adminApp(options: AdminApiOptions): RequestListener {
   return (request, response) => {
     const foreign = foreignRequest(request, access.host)
     if (foreign !== undefined) {
-      send(response, refuse(foreign))
+      send(response, foreign)
       return
     }
     if (isBrowserAtRoot(request)) {
@@ -69,11 +68,11 @@ function foreignRequest(
 ): Refusal | undefined {
   if (isLoopbackAddress(listenHost) && foreignSign(headers) === 'foreign_host') {
     const message = 'Use a loopback name or address for the admin API, such as localhost'
-    return { status: 403, code: 'host_not_allowed', message }
+    return refuse('host_not_allowed', message)
   }
   if (!isForeignOrigin(headers, url)) return undefined
   const message = 'The admin API accepts no requests from web pages on a different origin'
-  return { status: 403, code: 'origin_not_allowed', message }
+  return refuse('origin_not_allowed', message)
 }
 
 /** No timeout for whole requests, because uploads may take hours. Each reader of a body has its own timeout. */
@@ -81,18 +80,13 @@ export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> =
   requestTimeoutMs: 0,
 })
 
-const notFound: Answer = refuse({
-  status: 404,
-  code: 'not_found',
-  message: 'There is nothing at this path',
-})
+const notFound = refuse('not_found', 'There is nothing at this path')
 
-const unauthorized: Answer = refuse({
-  status: 401,
-  code: 'unauthorized',
-  message: 'The token is missing or wrong; send Authorization: Bearer <token>',
-  headers: { 'www-authenticate': 'Bearer realm="evroute"' },
-})
+const unauthorized = refuse(
+  'unauthorized',
+  'The token is missing or wrong; send Authorization: Bearer <token>',
+  { 'www-authenticate': 'Bearer realm="evroute"' },
+)
 
 function createApp(options: AdminApiOptions): Express {
   const app = express()
@@ -184,7 +178,7 @@ function handlerOf(entry: ApiOperation, { actions, runtime }: AdminApiOptions): 
         : { value: query }
     if (content === undefined) return
     const reading = entry.reads?.read(content.value, clock.nowMs())
-    if (reading?.kind === 'refused') send(response, refuse(reading.refusal))
+    if (reading?.kind === 'refused') send(response, reading.refusal)
     else if (isStreaming) {
       const work = (input: StreamingInput) => entry.stream(reading?.value, input)
       await streamAnswer(request, response, { ...runtime, work, done })
@@ -208,12 +202,10 @@ function actionFields(record: ApiRecord): LogFields {
   }
 }
 
-function answerOfError(error: unknown, log: Log): Answer {
+function answerOfError(error: unknown, log: Log): Refusal {
   // Errors from Express have a status.
   const { status } = error as { readonly status?: unknown }
-  if (typeof status === 'number' && status >= 400 && status < 500) {
-    const message = 'The request cannot be understood'
-    return refuse({ status: 400, code: 'invalid_request', message })
-  }
-  return refuse(refusalOfFailure(error, log))
+  return typeof status === 'number' && status >= 400 && status < 500
+    ? refuse('invalid_request', 'The request cannot be understood')
+    : refusalOfFailure(error, log)
 }

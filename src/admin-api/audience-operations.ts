@@ -59,7 +59,7 @@ function showOperation({ audiences }: AudienceOptions): ApiOperation {
       const audience = known.find((candidate) => candidate.key === key)
       if (audience === undefined) {
         const keys = known.map((each) => each.key)
-        return refuse(notFound('audience', keys))
+        return notFound('audience', keys)
       }
       const members = await audiences.members({ key, limit: limit + 1, after })
       const { rows, last } = pageOf(members, limit)
@@ -134,22 +134,19 @@ function refusalOf(
       const { key, computationClass, sourceId: owner } = outcome.audience
       const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
       const message = `The key ${key} belongs to ${what} of the source ${owner}; give a different name or key`
-      return { status: 409, code: 'audience_taken', message }
+      return refuse('audience_taken', message)
     }
     case 'running': {
       const message = `A sync or removal of the audience ${outcome.key} is already running; try again when it has ended`
-      return { status: 409, code: 'sync_running', message }
+      return refuse('sync_running', message)
     }
     case 'unknown_source':
       return sourceId === undefined && outcome.knownIds.length > 0
-        ? {
-            ...notFound('source', []),
-            message: `No source is given: ${knownNames(outcome.knownIds)}`,
-          }
+        ? refuse('not_found', `No source is given: ${knownNames(outcome.knownIds)}`)
         : notFound('source', outcome.knownIds)
     case 'unknown_audience':
       return notFound('audience', outcome.knownKeys)
     case 'unusable_name':
-      return { status: 400, code: 'invalid_request', message: outcome.message }
+      return refuse('invalid_request', outcome.message)
   }
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { ComputationClass, MemberIdentity, MembersRequest } from '../audience/index.ts'
 import { isJsonObject, parseJson } from '../model/index.ts'
+import { refuse } from './answer.ts'
 import type { AudienceSyncRequest } from './ports.ts'
 import {
   accepts,
   fields,
-  invalid,
   oneOf,
   pageLimit,
   parsed,
@@ -50,7 +50,7 @@ export const syncReader: RequestReader<SyncQuery> = requestReader(
   }),
   ({ name, key }) =>
     name === undefined && key === undefined
-      ? invalid('No audience is given: give a name or a key')
+      ? refuse('invalid_request', 'No audience is given: give a name or a key')
       : undefined,
 )
 

@@ -10,7 +10,7 @@ import {
   type ChangeResult,
 } from '../delivery/index.ts'
 import type { SourceFields } from './answer-schemas.ts'
-import { notFound, pageOf, record, refuse, unknownItem, type Answer } from './answer.ts'
+import { notFound, pageOf, record, refuse, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
 import type { AdminApiOptions, ReplayOutcome } from './ports.ts'
@@ -62,7 +62,7 @@ function listOperation({ store }: AdminApiOptions): ApiOperation {
   })
 }
 
-const noDelivery = unknownItem('delivery')
+const noDelivery = refuse('not_found', 'There is no such delivery')
 
 function storyOperation({ store }: AdminApiOptions): ApiOperation {
   return operation({
@@ -140,7 +140,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): ApiOperation 
   })
 }
 
-const noDestination = unknownItem('destination')
+const noDestination = refuse('not_found', 'There is no such destination')
 
 function switchOperation(
   action: 'enable' | 'disable',
@@ -170,7 +170,7 @@ function testOperation({ destinationActions }: AdminApiOptions): ApiOperation {
       if (messageId === undefined) return noDestination
       if (messageId !== null) return record({ kind: 'test', id, messageId })
       const message = 'The destination is disabled: nothing is sent to it'
-      return refuse({ status: 409, code: 'destination_disabled', message })
+      return refuse('destination_disabled', message)
     },
   })
 }
@@ -250,23 +250,17 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
     }
     case 'ended': {
       const message = `The service is closing, so the replay ended early; events replayed: ${outcome.events}`
-      return refuse({ status: 503, code: 'service_closing', message })
+      return refuse('service_closing', message)
     }
     case 'deletion': {
       const message = `Users are being deleted from archives, so the replay ended early; events replayed: ${outcome.events}. Try again when the deletion has ended`
-      return refuse({ status: 409, code: 'deletion_running', message })
+      return refuse('deletion_running', message)
     }
-    case 'running': {
-      const message = 'A replay is already running; try again when it has ended'
-      return refuse({ status: 409, code: 'replay_running', message })
-    }
+    case 'running':
+      return refuse('replay_running', 'A replay is already running; try again when it has ended')
     case 'unknown':
-      return refuse(notFound(outcome.field, outcome.knownIds))
+      return notFound(outcome.field, outcome.knownIds)
     case 'no_archive':
-      return refuse({
-        status: 409,
-        code: 'no_archive',
-        message: 'No selected source has an archive',
-      })
+      return refuse('no_archive', 'No selected source has an archive')
   }
 }

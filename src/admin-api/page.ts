@@ -53,18 +53,15 @@ const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => 
   else send(response, foreignAction)
 }
 
-const foreignAction: Answer = refuse({
-  status: 403,
-  code: 'origin_not_allowed',
-  message: 'Only the page may do this: the request must be JSON and have the Origin of the page',
-})
+const foreignAction = refuse(
+  'origin_not_allowed',
+  'Only the page may do this: the request must be JSON and have the Origin of the page',
+)
 
-const signedOut: Answer = refuse({
-  status: 401,
-  code: 'unauthorized',
-  message:
-    'You are not signed in; open the link that serve prints, or sign in with the admin token',
-})
+const signedOut = refuse(
+  'unauthorized',
+  'You are not signed in; open the link that serve prints, or sign in with the admin token',
+)
 
 function signInHandler(options: AdminApiOptions): RequestHandler {
   const { sessions, access, runtime } = options
@@ -77,7 +74,7 @@ function signInHandler(options: AdminApiOptions): RequestHandler {
     const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''
     if (!hasToken(`Bearer ${text}`)) {
       noteWrongToken(request, options)
-      send(response, refuse({ status: 401, code: 'unauthorized', message: 'The token is wrong' }))
+      send(response, refuse('unauthorized', 'The token is wrong'))
       return
     }
     const cookie = sessions.open(request)

@@ -25,7 +25,7 @@ export async function readDocument(
 ): Promise<Document | undefined> {
   const document = await documentOf(request, limits)
   if (document !== undefined && 'value' in document) return document
-  if (document !== undefined) send(response, refuse(document))
+  if (document !== undefined) send(response, document)
   return undefined
 }
 
@@ -39,14 +39,10 @@ async function documentOf(
   switch (body.kind) {
     case 'complete':
       return parse(body.bytes, request.headers['content-encoding'])
-    case 'too_large': {
-      const message = `The body is larger than ${bytesMax} bytes`
-      return { status: 413, code: 'body_too_large', message, headers }
-    }
-    case 'too_slow': {
-      const message = 'The body did not arrive in time'
-      return { status: 408, code: 'body_too_slow', message, headers }
-    }
+    case 'too_large':
+      return refuse('body_too_large', `The body is larger than ${bytesMax} bytes`, headers)
+    case 'too_slow':
+      return refuse('body_too_slow', 'The body did not arrive in time', headers)
     case 'cut_off':
       return undefined
   }
@@ -54,11 +50,10 @@ async function documentOf(
 
 function parse(bytes: Buffer, encoding = 'identity'): Document | Refusal {
   if (encoding.toLowerCase() !== 'identity') {
-    const message = 'The body must not be compressed'
-    return { status: 415, code: 'unsupported_encoding', message }
+    return refuse('unsupported_encoding', 'The body must not be compressed')
   }
   if (bytes.length === 0) return { value: undefined }
   const value = parseJson(new TextDecoder().decode(bytes))
   if (typeof value === 'object' && value !== null) return { value }
-  return { status: 400, code: 'invalid_json', message: 'The body is not a JSON object' }
+  return refuse('invalid_json', 'The body is not a JSON object')
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { limits, shortText } from '../model/index.ts'
-import type { Refusal } from './answer.ts'
+import { refuse, type Refusal } from './answer.ts'
 
 /** What a request contains, or why it is refused. */
 export type Reading<Value> =
@@ -118,7 +118,9 @@ export function requestReader<Written, Value>(
 ): RequestReader<Value> {
   const read = (input: unknown, nowMs: number): Reading<Value> => {
     const { data, error } = schema.safeParse(input ?? {}, { reportInput: true })
-    const refusal = error ? invalid(error.issues.flatMap(issueTexts).join('; ')) : refusalOf(data)
+    const refusal = error
+      ? refuse('invalid_request', error.issues.flatMap(issueTexts).join('; '))
+      : refusalOf(data)
     return refusal === undefined
       ? { kind: 'read', value: valueOf(data as Written, nowMs) }
       : { kind: 'refused', refusal }
@@ -144,9 +146,4 @@ function shownValue(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   if (typeof value === 'object' && value !== null) return 'an object'
   return shortText(JSON.stringify(value))
-}
-
-/** Makes a refusal with the status 400. */
-export function invalid(message: string, code: Refusal['code'] = 'invalid_request'): Refusal {
-  return { status: 400, code, message }
 }

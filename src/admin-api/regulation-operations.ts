@@ -1,5 +1,5 @@
 import { listedRegulationRecord, regulationRecord } from '../privacy/index.ts'
-import { notFound, pageOf, record, refuse, unknownItem } from './answer.ts'
+import { notFound, pageOf, record, refuse } from './answer.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
 import type { AdminApiOptions } from './ports.ts'
 import { regulationBytesMax, regulationReader, regulationsReader } from './regulation-requests.ts'
@@ -30,7 +30,7 @@ export function regulationOperations({
         const outcome = await regulations.create(request)
         return outcome.kind === 'created'
           ? record(regulationRecord(outcome.regulation))
-          : refuse(notFound('source', outcome.knownIds))
+          : notFound('source', outcome.knownIds)
       },
     }),
     operation({
@@ -38,7 +38,7 @@ export function regulationOperations({
       run: async (_, { params }) => {
         const regulation = await regulations.find({ id: String(params['id']) })
         return regulation === undefined
-          ? unknownItem('regulation')
+          ? refuse('not_found', 'There is no such regulation')
           : record(regulationRecord(regulation))
       },
     }),

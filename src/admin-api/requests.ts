@@ -7,12 +7,11 @@ import {
   type LoggedState,
 } from '../delivery/index.ts'
 import { eventTypes, parseDuration, parseTimestamp } from '../model/index.ts'
-import type { Refusal } from './answer.ts'
+import { refuse, type Refusal } from './answer.ts'
 import type { ReplayRequest } from './ports.ts'
 import {
   accepts,
   fields,
-  invalid,
   numeral,
   oneOf,
   pageLimit,
@@ -91,7 +90,10 @@ export const listReader: RequestReader<ListRequest & { readonly reveal: boolean 
   ({ id, destination }) =>
     id === undefined || destination === undefined
       ? undefined
-      : invalid('Cannot combine id and destination: the id already names its destination'),
+      : refuse(
+          'invalid_request',
+          'Cannot combine id and destination: the id already names its destination',
+        ),
 )
 
 /** Reads a query whose only parameter is `reveal`. */
@@ -165,10 +167,13 @@ function selectionRefusal(given: Readonly<Record<string, unknown>>): Refusal | u
   const ways = [all !== undefined, id !== undefined, hasConditions]
   switch (ways.filter(Boolean).length) {
     case 0:
-      return invalid('Nothing is selected: give conditions, or "all": true', 'nothing_selected')
+      return refuse('nothing_selected', 'Nothing is selected: give conditions, or "all": true')
     case 1:
       return undefined
     default:
-      return invalid('Cannot combine an id, conditions and "all": give only one of them')
+      return refuse(
+        'invalid_request',
+        'Cannot combine an id, conditions and "all": give only one of them',
+      )
   }
 }

@@ -25,7 +25,7 @@ export async function streamAnswer(
 ): Promise<void> {
   const encoding = request.headers['content-encoding'] ?? 'identity'
   if (!encodings.includes(encoding.toLowerCase())) {
-    send(response, refuse(unreadableEncoding))
+    send(response, unreadableEncoding)
     return
   }
   const answer = new LineAnswer(response, clock)
@@ -48,31 +48,24 @@ export async function streamAnswer(
   }
 }
 
-const unreadableEncoding: Refusal = {
-  status: 415,
-  code: 'unsupported_encoding',
-  message: 'The Content-Encoding of the body is not supported: it must be gzip, or left out',
-}
+const unreadableEncoding = refuse(
+  'unsupported_encoding',
+  'The Content-Encoding of the body is not supported: it must be gzip, or left out',
+)
 
 function refuseOrEnd(refusal: Refusal, answer: LineAnswer, response: ServerResponse): void {
-  const { code, message } = refusal
-  if (answer.hasBegun) answer.end({ kind: 'error', code, message })
-  else send(response, refuse(refusal))
+  if (answer.hasBegun) answer.end({ kind: 'error', ...refusal.error })
+  else send(response, refusal)
 }
 
 function refusalOf(error: unknown, log: Log): Refusal {
-  if (error instanceof UploadError) return slowUpload(error)
+  if (error instanceof UploadError) {
+    // Close the connection, or the rest of the body would be read as the next request.
+    return refuse('body_too_slow', error.message, { connection: 'close' })
+  }
   if (!(error instanceof EvrouteError) || isStoreError(error)) return refusalOfFailure(error, log)
   // The message can be shown, because it describes what is wrong with the request.
   const { message, hint } = error
-  return {
-    status: 400,
-    code: 'invalid_request',
-    message: hint === undefined ? message : `${message}. ${hint.replace(/\.$/, '')}`,
-  }
-}
-
-function slowUpload({ message }: UploadError): Refusal {
-  // Close the connection, or the rest of the body would be read as the next request.
-  return { status: 408, code: 'body_too_slow', message, headers: { connection: 'close' } }
+  const advice = hint === undefined ? '' : `. ${hint.replace(/\.$/, '')}`
+  return refuse('invalid_request', message + advice)
 }
