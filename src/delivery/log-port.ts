@@ -1,10 +1,4 @@
-import type {
-  DeliveryLedger,
-  EventType,
-  GivenUpDeliveries,
-  Lane,
-  RequestRecord,
-} from '../model/index.ts'
+import type { DeliveryLedger, EventType, Lane, RequestRecord } from '../model/index.ts'
 import type { DeliveryKey } from './delivery-id.ts'
 import type { DeliveryProgress } from './store-port.ts'
 
@@ -94,30 +88,6 @@ export interface ChangeResult {
   readonly next: ChangePosition | null
 }
 
-/** The limits for a purge. All times are in milliseconds since 1970. */
-export interface PurgeRequest {
-  /** The time of the purge. Deliveries that expire get it as `settledAtMs`. */
-  readonly nowMs: number
-  /** Delete deliveries that were delivered before this time. */
-  readonly deliveredBeforeMs: number
-  /** Delete deliveries that failed or expired before this time. */
-  readonly failedBeforeMs: number
-  /** Expire untried deliveries that were due before this time, with the reason `abandoned`. */
-  readonly abandonedBeforeMs: number
-  /** Forget messageIds that were added before this time. */
-  readonly messageIdsBeforeMs: number
-  /** Maximum number of rows of each kind per call, so that other calls wait only briefly. */
-  readonly rowsMax: number
-}
-
-/** What a purge deleted and expired. */
-export interface PurgeResult {
-  /** Number of rows that were deleted or expired; 0 once nothing is left to purge. */
-  readonly rows: number
-  /** The deliveries that expired. A destination and reason may occur more than once. */
-  readonly expired: readonly GivenUpDeliveries[]
-}
-
 /** Numbers of ended deliveries, by state. */
 export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', number>>
 
@@ -154,11 +124,6 @@ export interface DeliveryLog {
    * delivered if its endpoint accepts it. Like `retry`, continues at `after`.
    */
   discard(request: ChangeRequest): Promise<ChangeResult>
-  /**
-   * Deletes old rows; the ledger keeps its totals. Expires deliveries whose retry window is over at `nowMs`, as
-   * `window_over`. Leased deliveries are left alone.
-   */
-  purge(request: PurgeRequest): Promise<PurgeResult>
   /** Reads the ledger and counts the rows in one snapshot. */
   audit(): Promise<StoreAudit>
   /** Closes the log. Idempotent. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf, type GivenUpDeliveries } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
-import type { DeliveryLog, PurgeRequest } from './log-port.ts'
+import type { DeliveryStore, PurgeRequest } from './store-port.ts'
 
 /** How long a store keeps deliveries and messageIds. */
 export interface RetentionPolicy {
@@ -26,7 +26,7 @@ export const defaultRetention: RetentionPolicy = Object.freeze({
 })
 
 interface RetentionOptions {
-  readonly store: Pick<DeliveryLog, 'purge'>
+  readonly store: Pick<DeliveryStore, 'purge'>
   /** {@link defaultRetention} by default. */
   readonly policy?: RetentionPolicy | undefined
   readonly runtime: Runtime

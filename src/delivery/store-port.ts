@@ -184,6 +184,30 @@ export interface SettleRequest {
   readonly requests: readonly RequestRecord[]
 }
 
+/** The limits for a purge. All times are in milliseconds since 1970. */
+export interface PurgeRequest {
+  /** The time of the purge. Deliveries that expire get it as `settledAtMs`. */
+  readonly nowMs: number
+  /** Delete deliveries that were delivered before this time. */
+  readonly deliveredBeforeMs: number
+  /** Delete deliveries that failed or expired before this time. */
+  readonly failedBeforeMs: number
+  /** Expire untried deliveries that were due before this time, with the reason `abandoned`. */
+  readonly abandonedBeforeMs: number
+  /** Forget messageIds that were added before this time. */
+  readonly messageIdsBeforeMs: number
+  /** Maximum number of rows of each kind per call, so that other calls wait only briefly. */
+  readonly rowsMax: number
+}
+
+/** What a purge deleted and expired. */
+export interface PurgeResult {
+  /** Number of rows that were deleted or expired; 0 once nothing is left to purge. */
+  readonly rows: number
+  /** The deliveries that expired. A destination and reason may occur more than once. */
+  readonly expired: readonly GivenUpDeliveries[]
+}
+
 /**
  * Where deliveries wait: a port. Every engine implements it and passes the suite in `test/conformance/`.
  *
@@ -211,6 +235,11 @@ export interface DeliveryStore extends DeliveryLog {
    * @returns the settlements that took effect
    */
   settle(batch: SettleRequest): Promise<readonly Settlement[]>
+  /**
+   * Deletes old rows; the ledger keeps its totals. Expires deliveries whose retry window is over at `nowMs`, as
+   * `window_over`. Leased deliveries are left alone.
+   */
+  purge(request: PurgeRequest): Promise<PurgeResult>
   /** Probes writability with a throwaway row. Throws StoreUnusableError if the row cannot be written. */
   checkWritable(): Promise<void>
   /** Returns when the first delivery in each lane of these destinations can be claimed. Leaves out empty lanes. */

@@ -1,6 +1,7 @@
 import type {
   DeliveryFilter,
   DeliveryLog,
+  DeliveryStore,
   DueTime,
   EndedCounts,
   ListRequest,
@@ -124,7 +125,9 @@ interface LogParts {
 /** Returns the delivery log of a database, for services and commands. */
 export function deliveryLog(
   parts: LogParts,
-): Omit<DeliveryLog, 'close'> & Readonly<Record<'tableRows', () => Promise<readonly TableRows[]>>> {
+): Omit<DeliveryLog, 'close'> &
+  Pick<DeliveryStore, 'purge'> &
+  Readonly<Record<'tableRows', () => Promise<readonly TableRows[]>>> {
   const { reading, working, inAgreement, announce } = parts
   const audits = new Audits(reading)
   const change = <Result>(script: () => Script<Result>): Promise<Result> =>

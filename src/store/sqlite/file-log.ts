@@ -6,16 +6,13 @@ import type {
   DeliveryStory,
   ListRequest,
   LoggedDelivery,
-  PurgeRequest,
-  PurgeResult,
   StoreAudit,
 } from '../../delivery/index.ts'
-import { countOf, discard, giveUp, retry, type LogEngine } from '../log/log-changes.ts'
+import { discard, retry, type LogEngine } from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
-import { raw, sql, type Script, type SqlDatabase } from '../sql.ts'
+import { raw, sql, type SqlDatabase } from '../sql.ts'
 import { dialect } from './dialect.ts'
 import { audit, listDeliveries } from './log-reader.ts'
-import { purgeOld } from './purging.ts'
 import type { LogParts } from './store-parts.ts'
 
 /** The delivery log in a file. Subclasses implement `read` and `write`. */
@@ -56,10 +53,6 @@ export abstract class FileLog implements DeliveryLog {
     return this.sql.change(() => discard(this.engine, request))
   }
 
-  purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.sql.change(() => this.#purge(request))
-  }
-
   audit(): Promise<StoreAudit> {
     return this.read(() => audit(this.#parts))
   }
@@ -71,10 +64,4 @@ export abstract class FileLog implements DeliveryLog {
 
   /** Runs work in a transaction that may include other work. The work may run a second time. */
   protected abstract write<Result>(work: () => Result): Promise<Result>
-
-  *#purge(request: PurgeRequest): Script<PurgeResult> {
-    const gone = purgeOld(request, this.#parts)
-    const expired = this.#parts.leases === undefined ? [] : yield* giveUp(this.engine, request)
-    return { rows: gone + countOf(expired), expired }
-  }
 }

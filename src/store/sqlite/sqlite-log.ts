@@ -27,8 +27,8 @@ const checkpointPages = 32_000
  * The delivery log of a file from which another process may be delivering. Never makes or upgrades a file, and
  * leaves checkpoints to the delivering process.
  *
- * Only the delivering process knows which deliveries are leased. So `purge` expires no deliveries, and `retry`
- * may make a leased delivery due. If the delivery's current round does not end it, another round follows.
+ * Only the delivering process knows which deliveries are leased. So `retry` may make a leased delivery due. If the
+ * delivery's current round does not end it, another round follows.
  */
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']

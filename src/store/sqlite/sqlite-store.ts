@@ -7,14 +7,17 @@ import type {
   DueTime,
   LeaseEnd,
   LeasedDelivery,
+  PurgeRequest,
+  PurgeResult,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 import { StoredAudiences } from '../audiences/stored-audiences.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
-import { scriptOf, sql } from '../sql.ts'
+import { scriptOf, sql, type Script } from '../sql.ts'
 import { beginEnds, type EndRequest } from '../log/first-tries.ts'
+import { countOf, giveUp } from '../log/log-changes.ts'
 import { addEvents } from './adding.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
@@ -29,6 +32,7 @@ import { FileLog } from './file-log.ts'
 import { Leases } from './leases.ts'
 import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { expectNotMoved } from './moves.ts'
+import { purgeOld } from './purging.ts'
 import { migrate, pragma, type UpgradeOptions } from './schema.ts'
 import { settle } from './settling.ts'
 import { Statements } from './statements.ts'
@@ -163,6 +167,16 @@ export class SqliteStore extends FileLog implements Store {
       for (const { delivery } of settlements) this.#parts.leases.cancelEnd(delivery)
       throw error
     }
+  }
+
+  purge(request: PurgeRequest): Promise<PurgeResult> {
+    return this.sql.change(() => this.#purge(request))
+  }
+
+  *#purge(request: PurgeRequest): Script<PurgeResult> {
+    const gone = purgeOld(request, this.#parts)
+    const expired = yield* giveUp(this.engine, request)
+    return { rows: gone + countOf(expired), expired }
   }
 
   async checkWritable(): Promise<void> {

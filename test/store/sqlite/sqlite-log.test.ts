@@ -9,7 +9,7 @@ import { imbalances } from '../../../src/model/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { delivered, ended, keepAll, nowMs, retried } from '../../conformance/store-under-test.ts'
+import { delivered, ended, nowMs, retried } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
 import { add, claim, newPath } from './store-calls.ts'
 
@@ -115,24 +115,12 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('purges old deliveries, but abandons none, because it does not know which are leased', async () => {
-    await withLog(async (store, log) => {
-      await add(store, 'm_1', 'm_2')
-      const [delivery] = await claim(store)
-      await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
-      const [deliveredBeforeMs, abandonedBeforeMs] = [nowMs + 1, nowMs + 1]
-      const old = { ...keepAll, deliveredBeforeMs, abandonedBeforeMs }
-      expect(await log.purge(old)).toEqual({ rows: 1, expired: [] })
-    })
-  })
-
-  test('neither retries nor purges when it was opened read-only', async () => {
+  test('does not retry when it was opened read-only', async () => {
     await withLog(
       async (_store, log) => {
         const refused = { code: 'store_unusable', hint: 'Open it with write: true.' }
         const retry = log.retry({ nowMs, filter: {}, limit: 10 })
         await expect(retry).rejects.toMatchObject(refused)
-        await expect(log.purge(keepAll)).rejects.toMatchObject(refused)
       },
       { write: false },
     )
