@@ -102,6 +102,15 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
     return call as Method<Parts[Part], Name>
   }
 
+  /** Returns functions that each call a method of the same object. See {@link ThreadCalls.method}. */
+  methods<Part extends keyof Parts & string, Name extends keyof Parts[Part] & string>(
+    part: Part,
+    names: readonly Name[],
+  ): { readonly [Each in Name]: Method<Parts[Part], Each> } {
+    const methods = names.map((name) => [name, this.method(part, name)])
+    return Object.fromEntries(methods) as { [Each in Name]: Method<Parts[Part], Each> }
+  }
+
   /** Sends gathered calls now, instead of at the end of this turn of the event loop. */
   sendNow(): void {
     this.#calls.sendNow()

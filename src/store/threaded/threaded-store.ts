@@ -11,6 +11,14 @@ import type { StoreThreadParts } from './store-thread-parts.ts'
 /** An add with at least this many events is sent to the thread at once, without gathering more calls. */
 const largeFrom = 16
 
+/** The methods of the store that need no work in this thread. */
+const storeMethods = [
+  ...(['checkWritable', 'claim', 'nextDue', 'ledger', 'destinationCounts'] as const),
+  ...(['retry', 'discard', 'purge'] as const),
+]
+const audienceMethods = ['begin', 'take', 'release', 'remove', 'list', 'members'] as const
+const regulationMethods = ['create', 'erase', 'noteArchive', 'finish', 'find', 'list'] as const
+
 type StoreCalls = ThreadCalls<StoreThreadParts, UpgradeProgress>
 
 interface StoreFile {
@@ -46,30 +54,9 @@ export async function openThreadedStore(
       const indexes = await settle(settleMessage(batch))
       return indexes.flatMap((index) => batch.settlements[index] ?? [])
     },
-    checkWritable: calls.method('store', 'checkWritable'),
-    claim: calls.method('store', 'claim'),
-    nextDue: calls.method('store', 'nextDue'),
-    ledger: calls.method('store', 'ledger'),
-    destinationCounts: calls.method('store', 'destinationCounts'),
-    retry: calls.method('store', 'retry'),
-    discard: calls.method('store', 'discard'),
-    purge: calls.method('store', 'purge'),
-    audiences: {
-      begin: calls.method('audiences', 'begin'),
-      take: calls.method('audiences', 'take'),
-      release: calls.method('audiences', 'release'),
-      remove: calls.method('audiences', 'remove'),
-      list: calls.method('audiences', 'list'),
-      members: calls.method('audiences', 'members'),
-    },
-    regulations: {
-      create: calls.method('regulations', 'create'),
-      erase: calls.method('regulations', 'erase'),
-      noteArchive: calls.method('regulations', 'noteArchive'),
-      finish: calls.method('regulations', 'finish'),
-      find: calls.method('regulations', 'find'),
-      list: calls.method('regulations', 'list'),
-    },
+    ...calls.methods('store', storeMethods),
+    audiences: calls.methods('audiences', audienceMethods),
+    regulations: calls.methods('regulations', regulationMethods),
     list: async (request) => (await reading.calls()).method('log', 'list')(request),
     story: async (key) => (await reading.calls()).method('log', 'story')(key),
     audit: async () => (await reading.calls()).method('log', 'audit')(),
