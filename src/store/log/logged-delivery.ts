@@ -2,11 +2,10 @@ import type {
   DeliveryKey,
   DeliveryStory,
   LoggedDelivery,
-  DeliveryProgress,
   EndpointHold,
   LeasedDelivery,
 } from '../../delivery/index.ts'
-import type { EventType, RequestRecord } from '../../model/index.ts'
+import type { RequestRecord } from '../../model/index.ts'
 import { firstRow, raw, rowsOf, sql, type Script, type Sql } from '../sql.ts'
 import { fromStored, fromStoredRow, toStored } from '../stored-text.ts'
 
@@ -25,14 +24,6 @@ const loggedColumns = `delivery.destination_id AS "destinationId", delivery.id,
 export const listedColumns = `${loggedColumns},
   (SELECT substr(body, 1, ${bodyStartMax}) FROM evroute_messages message WHERE message.id = body_id) AS body`
 
-/** The columns of {@link DeliveryProgress}. `holds` is JSON. */
-interface ProgressRow {
-  readonly attempts: number
-  readonly window_attempts: number
-  readonly first_attempt_at: number | null
-  readonly holds: string
-}
-
 /** A delivery with its texts in their stored form. */
 export interface LoggedRow extends Omit<LoggedDelivery, 'eventName' | 'holds'> {
   /** The whole body or its beginning; null if the body is missing. */
@@ -47,44 +38,40 @@ export function loggedDelivery({ body, holds, ...row }: LoggedRow): LoggedDelive
   return { ...fromStoredRow(row), eventName, holds: holdsOf(holds) }
 }
 
-/** A row of a delivery that was just leased. */
-export interface ClaimedRow extends ProgressRow {
-  readonly id: number
-  readonly message_id: string
-  readonly type: EventType
-  readonly accepted_at: number
-  readonly due_at: number
-  readonly body: string
+type HeldField = 'destinationId' | 'lane' | 'lease' | 'leasedUntilMs'
+
+/** The columns of a {@link ClaimedRow} except its id. */
+export const claimedColumns = `message_id AS "messageId", type, accepted_at AS "acceptedAtMs",
+  due_at AS "dueAtMs", attempts, window_attempts AS "windowAttempts",
+  first_attempt_at AS "firstAttemptAtMs", holds, traceparent, body`
+
+/** A delivery that was just leased, with its texts in their stored form. */
+export interface ClaimedRow extends Omit<LeasedDelivery, HeldField | 'holds' | 'traceparent'> {
+  /** JSON. */
+  readonly holds: string
   readonly traceparent: string | null
 }
 
 /** Makes a leased delivery from its row. */
 export function leasedDelivery(
   row: ClaimedRow,
-  destinationId: string,
-  { lane, lease, leasedUntilMs }: Pick<LeasedDelivery, 'lane' | 'lease' | 'leasedUntilMs'>,
+  { destinationId, lane, lease, leasedUntilMs }: Pick<LeasedDelivery, HeldField>,
 ): LeasedDelivery {
   return {
     id: row.id,
     lease,
     destinationId,
-    messageId: fromStored(row.message_id),
+    messageId: fromStored(row.messageId),
     type: row.type,
     body: fromStored(row.body),
     traceparent: row.traceparent ?? undefined,
-    acceptedAtMs: row.accepted_at,
+    acceptedAtMs: row.acceptedAtMs,
     lane,
-    dueAtMs: row.due_at,
+    dueAtMs: row.dueAtMs,
     leasedUntilMs,
-    ...progressOf(row),
-  }
-}
-
-function progressOf(row: ProgressRow): DeliveryProgress {
-  return {
     attempts: row.attempts,
-    windowAttempts: row.window_attempts,
-    firstAttemptAtMs: row.first_attempt_at,
+    windowAttempts: row.windowAttempts,
+    firstAttemptAtMs: row.firstAttemptAtMs,
     holds: holdsOf(row.holds),
   }
 }

@@ -1,5 +1,6 @@
 import type { DueTime, Share } from '../../delivery/index.ts'
 import { lanes } from '../../model/index.ts'
+import { claimedColumns } from '../log/logged-delivery.ts'
 import type { Query } from '../sql.ts'
 import type { ClaimFloors } from './claim-floors.ts'
 import { GivenRows, type GivenColumns } from './given-rows.ts'
@@ -45,8 +46,7 @@ const claimSql = `
     WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
     RETURNING delivery.*, picked.position
   )
-  SELECT leased.destination_id, leased.id, message_id, type, lane, accepted_at, due_at, attempts,
-    window_attempts, first_attempt_at, holds, traceparent, message.body
+  SELECT leased.destination_id AS "destinationId", leased.id, lane, ${claimedColumns}
   FROM leased LEFT JOIN evroute_messages message ON message.id = body_id
   ORDER BY position, due_at, leased.id`
 

@@ -26,7 +26,7 @@ import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
 interface LeasedRow extends Omit<ClaimedRow, 'body'> {
-  readonly destination_id: string
+  readonly destinationId: string
   readonly lane: Lane
   /** Null in a damaged store. */
   readonly body: string | null
@@ -118,10 +118,10 @@ export class DeliveryQueue {
     const rows = await this.#answer(lease, this.#parts.delivering.rows<LeasedRow>(query))
     // A delivery without a body stays leased, so that the next claim finds other deliveries.
     this.#leases.hold(lease, rows)
+    const term = { lease: lease.number, leasedUntilMs: lease.untilMs }
     const leased = rows.filter(hasBody).map((row) => {
-      const { destination_id: destinationId, lane } = row
-      const held = { lane, lease: lease.number, leasedUntilMs: lease.untilMs }
-      return leasedDelivery(row, fromStored(destinationId), held)
+      const { lane } = row
+      return leasedDelivery(row, { destinationId: fromStored(row.destinationId), lane, ...term })
     })
     for (const delivery of leased) this.#floors.passed(delivery)
     return leased

@@ -1,6 +1,6 @@
 import type { DueTime, LeasedDelivery, Share } from '../../delivery/index.ts'
 import { lanes, type Lane } from '../../model/index.ts'
-import { leasedDelivery, type ClaimedRow } from '../log/logged-delivery.ts'
+import { claimedColumns, leasedDelivery, type ClaimedRow } from '../log/logged-delivery.ts'
 import { sql } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import type { StoreParts } from './store-parts.ts'
@@ -11,6 +11,14 @@ interface DueRow {
   readonly due_at: number | null
 }
 
+/** SQLite skips leased deliveries by their ids in the index, without reading their rows. */
+const claimSql = `
+  SELECT deliveries.id, ${claimedColumns}
+  FROM deliveries INDEXED BY deliveries_waiting CROSS JOIN messages ON messages.id = body_id
+  WHERE destination_id = $1 AND lane = $2 AND state = 'pending' AND due_at <= $3
+    AND deliveries.id NOT IN (SELECT value FROM json_each($4))
+  ORDER BY due_at, deliveries.id LIMIT $5`
+
 /** Leases due deliveries, or none if it throws. Like {@link nextDue}, skips deliveries whose body is missing. */
 export function claim(
   shares: readonly Share[],
@@ -20,18 +28,11 @@ export function claim(
   try {
     for (const { destinationId, lane, dueByMs, deliveriesMax } of shares) {
       const leased = leases.idsOf([destinationId])
-      // SQLite skips leased deliveries by their ids in the index, without reading their rows.
-      const rows = statements.all(sql`
-        SELECT deliveries.id, due_at, message_id, deliveries.type, accepted_at, attempts,
-          window_attempts, first_attempt_at, holds, traceparent, body
-        FROM deliveries INDEXED BY deliveries_waiting
-        CROSS JOIN messages ON messages.id = body_id
-        WHERE destination_id = ${toStored(destinationId)} AND lane = ${lane} AND state = 'pending'
-          AND due_at <= ${dueByMs} AND deliveries.id NOT IN (SELECT value FROM json_each(${leased}))
-        ORDER BY due_at, deliveries.id LIMIT ${deliveriesMax}`) as ClaimedRow[]
+      const values = [toStored(destinationId), lane, dueByMs, leased, deliveriesMax]
+      const rows = statements.all({ sql: claimSql, values }) as ClaimedRow[]
       for (const row of rows) {
         const lease = leases.begin({ destinationId, id: row.id })
-        claimed.push(leasedDelivery(row, destinationId, { lane, lease }))
+        claimed.push(leasedDelivery(row, { destinationId, lane, lease }))
       }
     }
     return claimed
