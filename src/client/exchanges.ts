@@ -31,7 +31,7 @@ export class Exchanges {
     const { signal } = end.controller
     this.#inUse.add(end)
     try {
-      return await stoppable(this.#transport.send(batch, signal), signal)
+      return await stoppable(() => this.#transport.send(batch, signal), signal)
     } finally {
       this.#inUse.delete(end)
       end.served++

@@ -1,6 +1,9 @@
-/** Resolves with the result of the work, or with undefined as soon as the signal aborts. */
+/**
+ * Resolves with the result of the work, or with undefined as soon as the signal aborts. Begins work that is a function,
+ * whose own reaction to the signal then comes too late to be the result.
+ */
 export async function stoppable<Result>(
-  work: Promise<Result>,
+  work: Promise<Result> | (() => Promise<Result>),
   stop: AbortSignal,
 ): Promise<Result | undefined> {
   let end = (): void => undefined
@@ -8,7 +11,7 @@ export async function stoppable<Result>(
   if (stop.aborted) end()
   stop.addEventListener('abort', end, { once: true })
   try {
-    return await Promise.race([work, stopped])
+    return await Promise.race([typeof work === 'function' ? work() : work, stopped])
   } finally {
     stop.removeEventListener('abort', end)
   }

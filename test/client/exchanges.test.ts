@@ -36,6 +36,19 @@ test('an exchange after abort() never gets an aborted signal', async () => {
   expect(transport.signals.map(({ aborted }) => aborted)).toEqual([true, false])
 })
 
+test('abort() resolves with undefined if the transport rejects at once, as one with fetch does', async () => {
+  const exchanges = new Exchanges({
+    send: (_, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')))
+      }),
+    close: () => Promise.resolve(),
+  })
+  const abandoned = exchanges.send(batch)
+  exchanges.abort()
+  expect(await abandoned).toBeUndefined()
+})
+
 test('an exchange whose transport throws at once frees its signal', async () => {
   const controllers: WeakRef<AbortSignal>[] = []
   const exchanges = new Exchanges({
