@@ -127,7 +127,8 @@ export class ThreadCalls<Parts extends ThreadParts, Notice> {
       await before
       if (this.#death === undefined) await this.#ask('thread', 'close', undefined)
     } catch (error) {
-      if (!this.#abandoned.aborted) throw error
+      // A thread that has ended is closed too.
+      if (!this.hasEnded) throw error
     } finally {
       await stoppable(this.#thread.terminate(), this.#abandoned)
       if (this.#abandoned.aborted) this.#thread.unref()

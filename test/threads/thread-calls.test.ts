@@ -95,6 +95,14 @@ test('a closed thread has ended, and rejects calls', async () => {
   await noted.catch(() => undefined)
 })
 
+test('a thread that ends while it closes is closed', async () => {
+  const { worker, calls, deaths } = start()
+  const closed = calls.close()
+  void worker.terminate()
+  await closed
+  expect(deaths).toEqual([])
+})
+
 /** A thread that never answers and never ends, as if it hung in a system call. */
 class HangingThread extends EventEmitter {
   isHeld = true
