@@ -51,10 +51,14 @@ export function record(fields: AnswerRecord<Exclude<AnswerName, 'line'>>): Answe
 
 /** An answer that refuses a request, and the error that its JSON body contains. */
 export interface Refusal extends HttpAnswer {
-  readonly error: { readonly code: keyof typeof statuses; readonly message: string }
+  readonly error: {
+    readonly code: keyof typeof statuses
+    /** A sentence without its final period. */
+    readonly message: string
+  }
 }
 
-/** Refuses a request. `message` is a sentence without its final period. */
+/** Refuses a request. */
 export function refuse(
   code: keyof typeof statuses,
   message: string,

@@ -31,6 +31,7 @@ import type { ApiOperation, ApiRecord, StreamingInput } from './operation.ts'
 import { operations } from './operations.ts'
 import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
+import { readFields } from './read-fields.ts'
 import { streamAnswer } from './streaming.ts'
 
 /**
@@ -177,8 +178,8 @@ function handlerOf(entry: ApiOperation, { actions, runtime }: AdminApiOptions): 
         ? await readDocument(request, response, { clock, bytesMax: entry.bodyBytesMax })
         : { value: query }
     if (content === undefined) return
-    const reading = entry.reads?.read(content.value, clock.nowMs())
-    if (reading?.kind === 'refused') send(response, reading.refusal)
+    const reading = entry.reads && readFields(entry.reads, content.value)
+    if (reading !== undefined && 'error' in reading) send(response, reading)
     else if (isStreaming) {
       const work = (input: StreamingInput) => entry.stream(reading?.value, input)
       await streamAnswer(request, response, { ...runtime, work, done })

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import {
   audienceRecord,
   changeRecord,
@@ -7,17 +8,13 @@ import {
   rejectedRecord,
   removalRecord,
   syncRecord,
+  type ComputationClass,
+  type MemberIdentity,
   type SyncListener,
 } from '../audience/index.ts'
+import { isJsonObject, parseJson } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import { knownNames, notFound, pageOf, record, refuse, type Refusal } from './answer.ts'
-import {
-  formatCursor,
-  membersReader,
-  removeReader,
-  syncReader,
-  type SyncQuery,
-} from './audience-requests.ts'
 import {
   get,
   operation,
@@ -28,8 +25,14 @@ import {
   type StreamingInput,
 } from './operation.ts'
 import type { AdminApiOptions, AudienceRefusal, AudienceSyncOutcome } from './ports.ts'
+import { accepts, fields, oneOf, pageLimit, parsed, several, text } from './read-fields.ts'
 
 const progressMs = 500
+
+const classes: readonly ComputationClass[] = ['audience', 'trait']
+
+/** A query has only strings, so this is the string `true`. */
+const dryRun = z.literal('true', accepts('true, or left out')).optional()
 
 type AudienceOptions = Pick<AdminApiOptions, 'audiences' | 'runtime'>
 
@@ -52,8 +55,11 @@ export function audienceOperations(options: AudienceOptions): readonly ApiOperat
 function showOperation({ audiences }: AudienceOptions): ApiOperation {
   return operation({
     ...get('/audiences/{key}', 'members', 'An audience and a page of its members'),
-    reads: membersReader,
-    run: async ({ limit, after }, { params }) => {
+    reads: fields({
+      limit: pageLimit,
+      after: parsed('the "next" of a page', parseCursor).optional(),
+    }),
+    run: async ({ limit, after = null }, { params }) => {
       const key = String(params['key'])
       const known = await audiences.list()
       const audience = known.find((candidate) => candidate.key === key)
@@ -75,13 +81,29 @@ function showOperation({ audiences }: AudienceOptions): ApiOperation {
 function syncOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
   return operation({
     ...post('/audiences/sync', 'line', 'Replaces the members with those of a list'),
-    reads: syncReader,
-    stream: async (query, { upload, sendRecords, drained, signal }): Promise<StreamingEnd> => {
-      const listener = listenerOf(query, sendRecords, runtime.clock)
+    reads: fields({
+      name: text.optional(),
+      key: text.optional(),
+      class: oneOf(classes).default('audience'),
+      source: text.optional(),
+      idColumn: several(text),
+      valueColumn: text.optional(),
+      dryRun,
+    }),
+    stream: async (written, { upload, sendRecords, drained, signal }): Promise<StreamingEnd> => {
+      const { name, key, class: computationClass, source: sourceId } = written
+      if (name === undefined && key === undefined) {
+        const message = 'No audience is given: give a name or a key'
+        return { kind: 'refused', refusal: refuse('invalid_request', message) }
+      }
+      const columns = { userIds: written.idColumn ?? [], value: written.valueColumn }
+      const isDryRun = written.dryRun !== undefined
+      const query = { name, key, computationClass, sourceId, columns, isDryRun }
+      const listener = listenerOf(isDryRun, sendRecords, runtime.clock)
       const outcome = await audiences.sync({ ...query, listener, drained, signal }, upload)
       return 'counts' in outcome
         ? { kind: 'sent', record: syncRecord(outcome, query) }
-        : { kind: 'refused', refusal: refusalOf(outcome, query.sourceId) }
+        : { kind: 'refused', refusal: refusalOf(outcome, sourceId) }
     },
   })
 }
@@ -89,13 +111,14 @@ function syncOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
 function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
   return operation({
     ...post('/audiences/{key}/remove', 'line', 'Removes an audience'),
-    reads: removeReader,
-    stream: async (query, { params, sendRecords, drained, signal }): Promise<StreamingEnd> => {
+    reads: fields({ dryRun }),
+    stream: async (written, { params, sendRecords, drained, signal }): Promise<StreamingEnd> => {
       const key = String(params['key'])
-      const listener = listenerOf(query, sendRecords, runtime.clock)
-      const outcome = await audiences.remove({ ...query, key, listener, drained, signal })
+      const isDryRun = written.dryRun !== undefined
+      const listener = listenerOf(isDryRun, sendRecords, runtime.clock)
+      const outcome = await audiences.remove({ key, isDryRun, listener, drained, signal })
       return 'left' in outcome
-        ? { kind: 'sent', record: removalRecord(outcome, query) }
+        ? { kind: 'sent', record: removalRecord(outcome, { isDryRun }) }
         : { kind: 'refused', refusal: refusalOf(outcome) }
     },
   })
@@ -103,7 +126,7 @@ function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation 
 
 /** Reports rejected rows and progress to the client. A dry run also reports changes, which no destination gets. */
 function listenerOf(
-  { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
+  isDryRun: boolean,
   sendRecords: StreamingInput['sendRecords'],
   clock: Clock,
 ): SyncListener {
@@ -149,4 +172,21 @@ function refusalOf(
     case 'unusable_name':
       return refuse('invalid_request', outcome.message)
   }
+}
+
+/** Makes the cursor of the page that begins after this member. */
+function formatCursor({ userId, anonymousId, email }: MemberIdentity): string {
+  return Buffer.from(JSON.stringify({ userId, anonymousId, email })).toString('base64url')
+}
+
+function parseCursor(text: string): MemberIdentity | undefined {
+  const value = parseJson(Buffer.from(text, 'base64url').toString())
+  if (!isJsonObject(value)) return undefined
+  const { userId, anonymousId, email } = value
+  if (!isTextOrNull(userId) || !isTextOrNull(anonymousId) || !isTextOrNull(email)) return undefined
+  return { userId, anonymousId, email }
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
 }

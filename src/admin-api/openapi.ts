@@ -40,7 +40,7 @@ function operationObject(operation: ApiOperation): JsonObject {
     required: true,
     schema: { type: 'string' },
   }))
-  const read = reads && jsonSchema(reads.schema)
+  const read = reads && jsonSchema(reads)
   const hasBody = method === 'post' && 'run' in operation
   const json = answer === 'line' ? 'application/x-ndjson' : 'application/json'
   return {

@@ -1,6 +1,6 @@
+import type { z } from 'zod'
 import type { AnswerName } from './answer-schemas.ts'
 import type { Answer, Refusal } from './answer.ts'
-import type { RequestReader } from './read-fields.ts'
 
 /** Input of an operation, besides its `value`. */
 export interface OperationInput {
@@ -49,8 +49,8 @@ interface StreamedAnswer<Value> {
 
 /** An operation under `/v1`. It answers with one record or with a stream of records. */
 export type ApiOperation<Value = unknown> = Route & {
-  /** Reads the JSON body of a `post`. For a `get` or a streaming operation, reads the query. */
-  readonly reads?: RequestReader<Value>
+  /** The schema of the JSON body of a `post`. For a `get` or a streaming operation, the schema of the query. */
+  readonly reads?: z.ZodType<Value>
 } & (OneAnswer<Value> | StreamedAnswer<Value>)
 
 /** Returns its argument. The compiler checks that `run` or `stream` takes the value that `reads` produces. */

@@ -1,38 +1,28 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  auditRecord,
-  isoOrNull,
-  loggedDeliveryRecord,
-  parseDeliveryId,
-  readableLog,
-  shownEndpoint,
-  storyRecord,
-  type ChangeResult,
-} from '../delivery/index.ts'
+import { auditRecord, isoOrNull, shownEndpoint } from '../delivery/index.ts'
+import { eventTypes } from '../model/index.ts'
 import type { SourceFields } from './answer-schemas.ts'
-import { notFound, pageOf, record, refuse, type Answer } from './answer.ts'
+import { notFound, record, refuse, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
+import { deliveryOperations } from './delivery-operations.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
 import type { AdminApiOptions, ReplayOutcome } from './ports.ts'
 import { problemsOf } from './problems.ts'
-import { pageRowsMax } from './read-fields.ts'
-import { regulationOperations } from './regulation-operations.ts'
 import {
-  discardReader,
-  listReader,
-  replayReader,
-  retryReader,
-  revealReader,
-  type Selection,
-} from './requests.ts'
+  fields,
+  moment,
+  oneOf,
+  reveal,
+  selectionRefusal,
+  several,
+  text,
+  yes,
+} from './read-fields.ts'
+import { regulationOperations } from './regulation-operations.ts'
 
 /** The operations under `/v1`, in the order of the API description. */
 export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   return [
-    listOperation(options),
-    storyOperation(options),
-    changeOperation('retry', options),
-    changeOperation('discard', options),
+    ...deliveryOperations(options),
     destinationsOperation(options),
     switchOperation('enable', options),
     switchOperation('disable', options),
@@ -46,88 +36,11 @@ export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   ]
 }
 
-function listOperation({ store }: AdminApiOptions): ApiOperation {
-  return operation({
-    ...get('/deliveries', 'deliveries', 'A page of deliveries, the newest first'),
-    reads: listReader,
-    run: async ({ filter, limit, beforeId, reveal }) => {
-      const found = await readableLog(store, reveal).list({ filter, limit: limit + 1, beforeId })
-      const { rows, last } = pageOf(found, limit)
-      return record({
-        kind: 'deliveries',
-        deliveries: rows.map(loggedDeliveryRecord),
-        next: last?.id ?? null,
-      })
-    },
-  })
-}
-
-const noDelivery = refuse('not_found', 'There is no such delivery')
-
-function storyOperation({ store }: AdminApiOptions): ApiOperation {
-  return operation({
-    ...get('/deliveries/{destination}/{number}', 'story', 'A delivery with all its requests'),
-    reads: revealReader,
-    run: async (reveal, { params }) => {
-      const id = `${String(params['destination'])}/${String(params['number'])}`
-      const key = parseDeliveryId(id)
-      const story = key && (await readableLog(store, reveal).story(key))
-      return story === undefined ? noDelivery : record(storyRecord(story))
-    },
-  })
-}
-
-function changeOperation(kind: 'retry' | 'discard', options: AdminApiOptions): ApiOperation {
-  const isRetry = kind === 'retry'
-  return operation({
-    ...post(
-      `/deliveries/${kind}`,
-      kind,
-      isRetry ? 'Makes deliveries due immediately' : 'Ends pending deliveries as failed',
-    ),
-    reads: isRetry ? retryReader : discardReader,
-    run: async (selection) => {
-      const { filter } = selection
-      const { deliveries, next } = await changeAll(kind, selection, options)
-      const isUnknown = async () => (await options.store.list({ filter, limit: 1 })).length === 0
-      // Conditions may match nothing, but an id names one delivery, which must exist.
-      if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
-      return record({ kind, deliveries, next })
-    },
-  })
-}
-
-async function changeAll(
-  kind: 'retry' | 'discard',
-  { filter, limit, after }: Selection,
-  { store, wake, metrics, runtime }: AdminApiOptions,
-): Promise<ChangeResult> {
-  const nowMs = runtime.clock.nowMs()
-  let total = 0
-  let begin = after
-  for (;;) {
-    const pageLimit = Math.min(limit - total, pageRowsMax)
-    const { deliveries, next } = await store[kind]({
-      nowMs,
-      filter,
-      limit: pageLimit,
-      after: begin,
-    })
-    if (kind === 'discard') metrics.discarded(deliveries)
-    else if (deliveries > 0) wake()
-    total += deliveries
-    if (next === null || total === limit) return { deliveries: total, next }
-    begin = next
-    // Let other work on the store take its turn.
-    await nextTurn()
-  }
-}
-
 function destinationsOperation({ destinations }: AdminApiOptions): ApiOperation {
   return operation({
     ...get('/destinations', 'destinations', 'Endpoints, breakers, faults, counts'),
-    reads: revealReader,
-    run: async (reveal) => {
+    reads: fields({ reveal }),
+    run: async ({ reveal }) => {
       const shown = (await destinations()).map((destination) => ({
         ...destination,
         endpoints: destination.endpoints.map((endpoint) => ({
@@ -234,11 +147,32 @@ function ledgerOperations({ store }: AdminApiOptions): readonly ApiOperation[] {
   ]
 }
 
-function replayOperation({ replay }: AdminApiOptions): ApiOperation {
+function replayOperation({ replay, runtime }: AdminApiOptions): ApiOperation {
   return operation({
     ...post('/replay', 'replay', 'Sends archived events again'),
-    reads: replayReader,
-    run: async (request, { signal }) => replayAnswer(await replay(request, signal)),
+    reads: fields({
+      source: text.optional(),
+      destination: text.optional(),
+      type: several(oneOf(eventTypes)),
+      event: several(text),
+      since: moment.optional(),
+      until: moment.optional(),
+      all: yes.optional(),
+    }),
+    run: async (written, { signal }) => {
+      const refusal = selectionRefusal(written)
+      if (refusal !== undefined) return refusal
+      const nowMs = runtime.clock.nowMs()
+      const request = {
+        sourceId: written.source,
+        destinationId: written.destination,
+        types: written.type,
+        eventNames: written.event,
+        sinceMs: written.since?.(nowMs),
+        untilMs: written.until?.(nowMs),
+      }
+      return replayAnswer(await replay(request, signal))
+    },
   })
 }
 

@@ -1,18 +1,6 @@
 import { z } from 'zod'
-import { limits, shortText } from '../model/index.ts'
+import { limits, parseDuration, parseTimestamp, shortText } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
-
-/** What a request contains, or why it is refused. */
-export type Reading<Value> =
-  | { readonly kind: 'read'; readonly value: Value }
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-
-/** Reads the query or the body of one kind of request. */
-export interface RequestReader<Value> {
-  readonly schema: z.ZodType
-  /** Reads what a request contains. A duration such as `2h` counts back from `nowMs`. */
-  readonly read: (input: unknown, nowMs: number) => Reading<Value>
-}
 
 /** Makes the error option of a schema. `accepted` completes the message "it must be". */
 export function accepts(accepted: string): Readonly<Record<'error', () => string>> {
@@ -107,25 +95,52 @@ export function parsed<Value>(
   })
 }
 
-/**
- * Makes a reader that checks a request against a schema. Then `refusalOf` can refuse combinations of fields that are
- * valid individually, and `valueOf` converts the request.
- */
-export function requestReader<Written, Value>(
-  schema: z.ZodType<Written>,
-  valueOf: (written: Written, nowMs: number) => Value,
-  refusalOf: (written: Written) => Refusal | undefined = () => undefined,
-): RequestReader<Value> {
-  const read = (input: unknown, nowMs: number): Reading<Value> => {
-    const { data, error } = schema.safeParse(input ?? {}, { reportInput: true })
-    const refusal = error
-      ? refuse('invalid_request', error.issues.flatMap(issueTexts).join('; '))
-      : refusalOf(data)
-    return refusal === undefined
-      ? { kind: 'read', value: valueOf(data as Written, nowMs) }
-      : { kind: 'refused', refusal }
+/** A flag of a query that shows the whole URLs of endpoints. */
+export const reveal: z.ZodType<boolean> = oneOf(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true')
+
+/** A time in milliseconds since 1970. A string such as `2h` means two hours before `nowMs`. */
+export const moment: z.ZodType<(nowMs: number) => number> = parsed(
+  'a timestamp such as 2026-11-20T10:15:00Z, or a duration before now, such as 2h',
+  (text) => {
+    const agoMs = parseDuration(text)
+    if (agoMs !== undefined) return (nowMs: number) => nowMs - agoMs
+    const instantMs = parseTimestamp(text)
+    return instantMs === undefined ? undefined : () => instantMs
+  },
+)
+
+/** Requires exactly one of an id, conditions and `all`. An empty request must not select everything. */
+export function selectionRefusal({
+  all,
+  id,
+  ...conditions
+}: Readonly<Record<string, unknown>>): Refusal | undefined {
+  const hasConditions = Object.values(conditions).some((condition) => condition !== undefined)
+  const ways = [all !== undefined, id !== undefined, hasConditions]
+  switch (ways.filter(Boolean).length) {
+    case 0:
+      return refuse('nothing_selected', 'Nothing is selected: give conditions, or "all": true')
+    case 1:
+      return undefined
+    default:
+      return refuse(
+        'invalid_request',
+        'Cannot combine an id, conditions and "all": give only one of them',
+      )
   }
-  return { schema, read }
+}
+
+/** Reads the query or the body of a request, or refuses it. */
+export function readFields<Value>(
+  schema: z.ZodType<Value>,
+  input: unknown,
+): { readonly value: Value } | Refusal {
+  const { data, error } = schema.safeParse(input ?? {}, { reportInput: true })
+  return error === undefined
+    ? { value: data }
+    : refuse('invalid_request', error.issues.flatMap(issueTexts).join('; '))
 }
 
 /** Returns the messages of an issue, in the style of configuration errors: one, or one for each unknown name. */

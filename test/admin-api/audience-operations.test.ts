@@ -135,6 +135,34 @@ describe('POST /v1/audiences/sync', () => {
     ])
   })
 
+  test('is for an audience by default, not for a trait', async () => {
+    const { url, syncRequests } = await startAudiences()
+    const request = { method: 'POST', body: 'id\nu_1\n' } as const
+    await linesOf(`${url}${syncPath}&idColumn=id&dryRun=true`, request)
+    await linesOf(`${url}${syncPath}`, request)
+    expect(syncRequests).toMatchObject([
+      {
+        name: 'Big Spenders',
+        key: undefined,
+        computationClass: 'audience',
+        sourceId: undefined,
+        columns: { userIds: ['id'], value: undefined },
+        isDryRun: true,
+      },
+      { columns: { userIds: [] }, isDryRun: false },
+    ])
+  })
+
+  test('is refused without a name and a key', async () => {
+    const { url } = await startAudiences()
+    const message = 'No audience is given: give a name or a key'
+    const path = '/v1/audiences/sync?dryRun=true'
+    expect(await sendRequest(url + path, { method: 'POST', body: 'u_1\n' })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request', message } },
+    })
+  })
+
   test('reports rejected rows, and in a dry run also each change', async () => {
     const { url } = await startAudiences({
       sync: ({ listener }) => {

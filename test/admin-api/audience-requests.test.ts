@@ -1,26 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import {
-  formatCursor,
-  membersReader,
-  removeReader,
-  syncReader,
-} from '../../src/admin-api/audience-requests.ts'
 import { shortText } from '../../src/model/index.ts'
-import { refusalOf } from './refusal-of.ts'
+import { readBy, refusalOf } from './refusal-of.ts'
 
 const cursorOf = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('a page of members', () => {
   test('has the first 50 by default', () => {
-    expect(membersReader.read({}, 0)).toEqual({ kind: 'read', value: { limit: 50, after: null } })
+    expect(readBy('get /audiences/{key}', {})).toEqual({ value: { limit: 50 } })
   })
 
   test('continues after the cursor', () => {
     const after = { userId: 'ü_1', anonymousId: null, email: 'ann@example.com' }
-    const query = { limit: '500', after: formatCursor(after) }
-    expect(query.after).toBe(cursorOf(after))
-    expect(membersReader.read(query, 0)).toEqual({ kind: 'read', value: { limit: 500, after } })
+    const query = { limit: '500', after: cursorOf(after) }
+    expect(readBy('get /audiences/{key}', query)).toEqual({ value: { limit: 500, after } })
   })
 
   test.each<[query: object, message: string]>([
@@ -37,52 +30,12 @@ describe('a page of members', () => {
       `after: Cannot use ${shortText(`"${after}"`)}: it must be the "next" of a page`,
     ]),
   ])('is refused for %j', (query, message) => {
-    expect(refusalOf(membersReader.read(query, 0))).toBe(message)
+    expect(refusalOf('get /audiences/{key}', query)).toBe(message)
   })
 })
 
 describe('a sync request', () => {
-  test('is for an audience by default, not for a trait', () => {
-    expect(syncReader.read({ name: 'Big Spenders' }, 0)).toEqual({
-      kind: 'read',
-      value: {
-        name: 'Big Spenders',
-        key: undefined,
-        computationClass: 'audience',
-        sourceId: undefined,
-        columns: { userIds: [], value: undefined },
-        isDryRun: false,
-      },
-    })
-  })
-
-  test('has a parameter for every setting', () => {
-    const query = {
-      key: 'ltv',
-      class: 'trait',
-      source: 'website',
-      idColumn: ['id', 'alias'],
-      valueColumn: 'amount',
-      dryRun: 'true',
-    }
-    expect(syncReader.read(query, 0)).toEqual({
-      kind: 'read',
-      value: {
-        name: undefined,
-        key: 'ltv',
-        computationClass: 'trait',
-        sourceId: 'website',
-        columns: { userIds: ['id', 'alias'], value: 'amount' },
-        isDryRun: true,
-      },
-    })
-    expect(syncReader.read({ key: 'ltv', idColumn: 'id' }, 0)).toMatchObject({
-      value: { columns: { userIds: ['id'] } },
-    })
-  })
-
   test.each([
-    [{}, 'No audience is given: give a name or a key'],
     [{ name: ['a', 'b'] }, 'name: Cannot use a list: it must be a single string'],
     [
       { key: 'a', class: 'Audience' },
@@ -96,17 +49,12 @@ describe('a sync request', () => {
         'valueColumn, dryRun',
     ],
   ])('is refused for %j', (query, message) => {
-    expect(refusalOf(syncReader.read(query, 0))).toBe(message)
+    expect(refusalOf('post /audiences/sync', query)).toBe(message)
   })
 })
 
-test('a removal can be a dry run', () => {
-  expect(removeReader.read({}, 0)).toEqual({ kind: 'read', value: { isDryRun: false } })
-  expect(removeReader.read({ dryRun: 'true' }, 0)).toEqual({
-    kind: 'read',
-    value: { isDryRun: true },
-  })
-  expect(refusalOf(removeReader.read({ name: 'a' }, 0))).toBe(
+test('a removal can only be a dry run', () => {
+  expect(refusalOf('post /audiences/{key}/remove', { name: 'a' })).toBe(
     'name: Cannot use this name: it must be one of dryRun',
   )
 })

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { regulationReader, regulationsReader } from '../../src/admin-api/regulation-requests.ts'
 import { regulationTypes } from '../../src/model/index.ts'
-import { refusalOf } from './refusal-of.ts'
+import { readBy, refusalOf } from './refusal-of.ts'
 
 const ids = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `u_${index}`)
@@ -12,19 +11,14 @@ const sources = 'a list of 1 to 1000 strings of 1 to 32768 characters'
 const names = 'regulationType, subjectType, subjectIds, sources'
 
 test.each(regulationTypes)('a regulation can have the type %s', (regulationType) => {
-  expect(regulationReader.read({ ...good, regulationType }, 0)).toEqual({
-    kind: 'read',
-    value: { type: regulationType, userIds: ['u_1'], sourceIds: null },
-  })
+  const body = { ...good, regulationType }
+  expect(readBy('post /regulations', body)).toEqual({ value: body })
 })
 
 test('a regulation can name 5000 users and some of the sources', () => {
   const subjectIds = ids(5_000)
   const body = { ...good, subjectType: 'USER_ID', subjectIds, sources: ['website', 'app'] }
-  expect(regulationReader.read(body, 0)).toEqual({
-    kind: 'read',
-    value: { type: 'SUPPRESS_ONLY', userIds: subjectIds, sourceIds: ['website', 'app'] },
-  })
+  expect(readBy('post /regulations', body)).toEqual({ value: body })
 })
 
 test.each<[name: string, body: unknown, message: string]>([
@@ -96,16 +90,15 @@ test.each<[name: string, body: unknown, message: string]>([
       '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
   ],
 ])('a regulation is refused for %s', (_name, body, message) => {
-  expect(refusalOf(regulationReader.read(body, 0))).toBe(message)
+  expect(refusalOf('post /regulations', body)).toBe(message)
 })
 
 test('a list of regulations is split into pages', () => {
-  expect(regulationsReader.read({}, 0)).toEqual({ kind: 'read', value: { limit: 50 } })
-  expect(regulationsReader.read({ limit: '500', before: 'reg_1' }, 0)).toEqual({
-    kind: 'read',
-    value: { limit: 500, beforeId: 'reg_1' },
+  expect(readBy('get /regulations', {})).toEqual({ value: { limit: 50 } })
+  expect(readBy('get /regulations', { limit: '500', before: 'reg_1' })).toEqual({
+    value: { limit: 500, before: 'reg_1' },
   })
-  expect(refusalOf(regulationsReader.read({ limit: '0', after: 'reg_1' }, 0))).toBe(
+  expect(refusalOf('get /regulations', { limit: '0', after: 'reg_1' })).toBe(
     'limit: Cannot use "0": it must be a whole number from 1 to 500; ' +
       'after: Cannot use this name: it must be one of limit, before',
   )

@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest'
-import { listReader, replayReader, retryReader } from '../../src/admin-api/requests.ts'
-import { nowMs } from '../cli/deliveries/stores.ts'
 import { refusalOf } from './refusal-of.ts'
 
 const moments = 'a timestamp such as 2026-11-20T10:15:00Z, or a duration before now, such as 2h'
@@ -23,7 +21,7 @@ test.each([
     `stat: Cannot use this name: it must be one of ${conditions}, limit, before, reveal`,
   ],
 ])('a list filtered by %j is refused: %s', (query, message) => {
-  expect(refusalOf(listReader.read(query, nowMs))).toEqual(message)
+  expect(refusalOf('get /deliveries', query)).toEqual(message)
 })
 
 test.each<[unknown, string]>([
@@ -47,11 +45,11 @@ test.each<[unknown, string]>([
       `stat: Cannot use this name: it must be one of ${conditions}, all, limit, after`,
   ],
 ])('a retry of %j is refused: %s', (body, message) => {
-  expect(refusalOf(retryReader.read(body, nowMs))).toEqual(message)
+  expect(refusalOf('post /deliveries/retry', body)).toEqual(message)
 })
 
 test('an invalid replay request lists the valid conditions', () => {
-  expect(refusalOf(replayReader.read({ types: ['track'] }, nowMs))).toEqual(
+  expect(refusalOf('post /replay', { types: ['track'] })).toEqual(
     'types: Cannot use this name: it must be one of source, destination, type, event, since, until, all',
   )
 })

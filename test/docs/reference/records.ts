@@ -20,6 +20,7 @@ interface Section {
 }
 
 const operations = 'src/admin-api/operations.ts'
+const deliveryOperations = 'src/admin-api/delivery-operations.ts'
 
 const sections: readonly Section[] = [
   {
@@ -155,19 +156,19 @@ const sections: readonly Section[] = [
     kind: 'deliveries',
     writers: 'the admin API',
     about: 'A page of deliveries.',
-    made: [operations],
+    made: [deliveryOperations],
   },
   {
     kind: 'retry',
     writers: '`deliveries retry`, the admin API',
     about: 'How many deliveries are due again.',
-    made: ['src/cli/deliveries/change.ts', operations],
+    made: ['src/cli/deliveries/change.ts', deliveryOperations],
   },
   {
     kind: 'discard',
     writers: '`deliveries discard`, the admin API',
     about: 'How many deliveries were discarded. `dryRun` comes from the command line only.',
-    made: ['src/cli/deliveries/change.ts', operations],
+    made: ['src/cli/deliveries/change.ts', deliveryOperations],
   },
   {
     kind: 'destinations',
