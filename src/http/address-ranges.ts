@@ -1,11 +1,5 @@
-import {
-  ipv4Text,
-  isInBlock,
-  lastIpv4,
-  parseBlock,
-  type AddressBlock,
-  type IpAddress,
-} from './ip-address.ts'
+import type { SocketAddress } from 'node:net'
+import { ipv6Groups, isInBlock, lastIpv4, parseBlock, type AddressBlock } from './ip-address.ts'
 
 /** The kinds of addresses that are not public, each with a description that can follow "it is". */
 const kinds = {
@@ -132,25 +126,24 @@ function parseRanges() {
  * Returns the rule for an address; undefined if it is public. If an IPv6 address contains an IPv4 address, as in NAT64
  * (RFC 6052) and ISATAP (RFC 5214), the IPv4 address decides. Only the well-known prefix of NAT64 is recognised.
  */
-export function ruleOf(address: IpAddress): AddressRule | undefined {
+export function ruleOf(address: SocketAddress): AddressRule | undefined {
   // Parse the ranges on first use, because most programs that load this module never need them.
   const { nat64, blocks } = (parsed ??= parseRanges())
-  if (address.family === 6 && isInBlock(address, nat64)) return carriedRule(address)
+  if (address.family === 'ipv6' && isInBlock(address, nat64)) return carriedRule(address)
   const found = blocks.find(({ block }) => isInBlock(address, block))
   if (found === undefined) return isIsatap(address) ? carriedRule(address) : undefined
   const { range, kind } = found
   return { range, kind, text: `${kinds[kind]} (${range})` }
 }
 
-function carriedRule(address: IpAddress): AddressRule | undefined {
+function carriedRule(address: SocketAddress): AddressRule | undefined {
   const carried = lastIpv4(address)
   const rule = ruleOf(carried)
-  return rule && { ...rule, text: `an IPv6 form of ${ipv4Text(carried)}, ${rule.text}` }
+  return rule && { ...rule, text: `an IPv6 form of ${carried.address}, ${rule.text}` }
 }
 
-function isIsatap({ value }: IpAddress): boolean {
-  const marker = BigInt.asUintN(32, value >> 32n)
-  return marker === 0x5efen || marker === 0x0200_5efen
+function isIsatap({ address, family }: SocketAddress): boolean {
+  return family === 'ipv6' && /^(?:\w+:){4}(?:0|200):5efe:/.test(ipv6Groups(address).join(':'))
 }
 
 function rangesOf(

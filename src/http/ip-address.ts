@@ -1,28 +1,30 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP, SocketAddress } from 'node:net'
 
-/** An IP address as a number. */
-export interface IpAddress {
-  readonly family: 4 | 6
-  readonly value: bigint
+/** The addresses of one family that share a prefix. */
+export interface AddressBlock {
+  readonly family: SocketAddress['family']
+  readonly list: BlockList
 }
 
-/** The addresses that share a prefix. */
-export interface AddressBlock extends IpAddress {
-  readonly prefixBits: number
-}
-
-const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 128 }
-
-/** IPv4-mapped IPv6 addresses, `::ffff:0:0/96`. A connection to one uses IPv4. */
-const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
+/** IPv4-mapped IPv6 addresses. A connection to one uses IPv4. */
+const mapped = new BlockList()
+mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
 
 /**
  * Parses an IP address, without its zone. An IPv4-mapped IPv6 address becomes IPv4, so that rules see only one form of
  * each address. Returns undefined for other text, and for short, octal and hexadecimal forms of IPv4.
  */
-export function parseAddress(text: string): IpAddress | undefined {
-  const address = parseAsSpelled(text)
-  return address !== undefined && isInBlock(address, mapped) ? lastIpv4(address) : address
+export function parseAddress(text: string): SocketAddress | undefined {
+  switch (isIP(text)) {
+    case 4:
+      return new SocketAddress({ address: text, family: 'ipv4' })
+    case 6: {
+      const address = new SocketAddress({ address: text.replace(/%.*/s, ''), family: 'ipv6' })
+      return mapped.check(address) ? lastIpv4(address) : address
+    }
+    default:
+      return undefined
+  }
 }
 
 /**
@@ -31,44 +33,32 @@ export function parseAddress(text: string): IpAddress | undefined {
  */
 export function parseBlock(text: string): AddressBlock | undefined {
   const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
-  const address = parseAsSpelled(first)
-  if (address === undefined) return undefined
-  const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
-  const freeBits = widthsBits[address.family] - prefixBits
-  if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
+  const start = parseAddress(first)
+  if (start === undefined) return undefined
+  const isIpv4 = isIP(first) === 4
+  const prefixBits = prefix === undefined ? 128 : Number(prefix) + (isIpv4 ? 96 : 0)
+  const bits = ipv6Groups(isIpv4 ? `::${first}` : first)
+    .map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0'))
+    .join('')
+  if (prefixBits > 128 || bits.includes('1', prefixBits)) return undefined
+  const list = new BlockList()
   // A mapped address has its 96th bit set. No bit after the prefix is set, so the prefix has at least 96 bits.
-  return isInBlock(address, mapped)
-    ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
-    : { ...address, prefixBits }
+  list.addSubnet(start, start.family === 'ipv4' ? prefixBits - 96 : prefixBits)
+  return { family: start.family, list }
 }
 
-/** Whether a block contains the address; false if one is IPv4 and the other IPv6. */
-export function isInBlock({ family, value }: IpAddress, block: AddressBlock): boolean {
-  const freeBits = BigInt(widthsBits[family] - block.prefixBits)
-  return family === block.family && value >> freeBits === block.value >> freeBits
+/** Whether a block contains the address. A BlockList alone would find IPv4 addresses in blocks of IPv6 too. */
+export function isInBlock(address: SocketAddress, { family, list }: AddressBlock): boolean {
+  return address.family === family && list.check(address)
 }
 
 /** Returns the IPv4 address in the last 32 bits of an IPv6 address. */
-export function lastIpv4({ value }: IpAddress): IpAddress {
-  return { family: 4, value: BigInt.asUintN(32, value) }
-}
-
-/** Writes an IPv4 address as four decimal numbers. */
-export function ipv4Text({ value }: IpAddress): string {
-  return [24n, 16n, 8n, 0n].map((shift) => BigInt.asUintN(8, value >> shift)).join('.')
-}
-
-function parseAsSpelled(text: string): IpAddress | undefined {
-  switch (isIP(text)) {
-    case 4:
-      return { family: 4, value: joinGroups(text.split('.'), 8n) }
-    case 6: {
-      const groups = ipv6Groups(text).map((group) => `0x${group}`)
-      return { family: 6, value: joinGroups(groups, 16n) }
-    }
-    default:
-      return undefined
-  }
+export function lastIpv4({ address }: SocketAddress): SocketAddress {
+  const groups = ipv6Groups(address)
+    .slice(-2)
+    .map((group) => Number.parseInt(group, 16))
+  const numbers = groups.flatMap((group) => [group >> 8, group & 0xff])
+  return new SocketAddress({ address: numbers.join('.'), family: 'ipv4' })
 }
 
 /** Returns the eight groups of an IPv6 address, in hexadecimal digits without leading zeros. */
@@ -80,10 +70,6 @@ export function ipv6Groups(text: string): readonly string[] {
   const [known, last] = [before ?? [], after ?? []]
   const zeros = Array.from({ length: 8 - known.length - last.length }, () => '0')
   return [...known, ...zeros, ...last]
-}
-
-function joinGroups(groups: readonly string[], groupBits: bigint): bigint {
-  return groups.reduce((value, group) => (value << groupBits) | BigInt(group), 0n)
 }
 
 /** Identifies a client for limits: by IPv4 address, or by IPv6 /64 network, because a host may use all of it. */
