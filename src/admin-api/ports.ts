@@ -34,6 +34,7 @@ export interface AdminApiOptions {
   readonly ready: Readiness
   readonly metrics: Metrics
   readonly sessions: PageSessions
+  /** Logs each request that changes or sends something. */
   readonly actions: LogLine
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
@@ -67,14 +68,17 @@ export type SourceState = Pick<
 export interface DestinationActions {
   /** Enables or disables the destination, until the configuration changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
-  /** Delivers a sample to this destination only. Resolves to its messageId; null if the destination
-   * is disabled, undefined if there is none with this id. */
+  /**
+   * Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled,
+   * undefined if there is none with this id.
+   */
   sendTest(id: string): Promise<string | null | undefined>
 }
 
 /** Selects the archived events that meet every condition. */
 export interface ReplayRequest extends Pick<DeliveryFilter, 'types' | 'sinceMs' | 'untilMs'> {
   readonly sourceId?: string | undefined
+  /** Sends the events to this destination only. */
   readonly destinationId?: string | undefined
   readonly eventNames?: readonly string[] | undefined
 }

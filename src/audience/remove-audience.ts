@@ -24,6 +24,7 @@ interface RemovalPreviewOptions extends Omit<
  */
 export interface RemovalOutcome {
   readonly kind: 'removed' | 'ended' | 'superseded'
+  /** The audience as it was last stored. */
   readonly audience: Audience
   /** How many users left. */
   readonly left: number

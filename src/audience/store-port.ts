@@ -22,6 +22,7 @@ export type BeginSyncResult =
 /** The fields of all requests within a sync. */
 export interface SyncRequest {
   readonly key: string
+  /** From {@link AudienceStore.begin}. */
   readonly sync: number
   readonly nowMs: number
   /** An event is a duplicate if its messageId was added at this time or later, in milliseconds since 1970. */

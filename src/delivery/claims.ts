@@ -5,6 +5,7 @@ import type { DispatcherParts } from './dispatcher-parts.ts'
 import type { LeasedDelivery, Share } from './store-port.ts'
 
 interface ClaimsOptions extends DispatcherParts {
+  /** Whether no request may start now. */
   readonly isBusy: () => boolean
   /** Called with each destination whose queue may have received deliveries. */
   readonly taken: (destinationId: string) => void

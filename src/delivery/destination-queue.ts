@@ -26,6 +26,7 @@ export type Start =
       readonly delivery: LeasedDelivery
       readonly gates: readonly EndpointGate[]
     }
+  /** Settle the delivery without sending a request. */
   | { readonly kind: 'settled'; readonly settlement: Settlement }
 
 /**
@@ -194,6 +195,7 @@ export class DestinationQueue {
     })
   }
 
+  /** Removes and returns all ready deliveries. */
   giveBack(): readonly LeasedDelivery[] {
     return this.#letGo(() => 0)
   }

@@ -34,6 +34,7 @@ export class Outbox {
     this.#options = options
   }
 
+  /** The number of settlements that have not been written yet. */
   get unwritten(): number {
     return this.#unwritten
   }

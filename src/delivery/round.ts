@@ -95,7 +95,7 @@ function refusedUrls({ delivery, results }: Round): ReadonlySet<string> {
   return new Set([...before, ...now].map(({ url }) => url))
 }
 
-/** Returns the end of an endpoint's hold for a delivery, in milliseconds; 0 for a permanent hold, or none. */
+/** Returns when an endpoint's hold on a delivery ends, in milliseconds since 1970; 0 for a permanent hold or none. */
 function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
   return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }

@@ -83,6 +83,7 @@ export class Rounds {
     return this.#requests >= requestsMax || outbox.unwritten >= requestsMax
   }
 
+  /** The queues that may have ready deliveries. */
   get ready(): readonly DestinationQueue[] {
     return Array.from(this.#ready, ({ queue }) => queue)
   }

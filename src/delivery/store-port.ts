@@ -11,6 +11,7 @@ import type { DeliveryLog, EndedCounts } from './log-port.ts'
 /** A webhook for one destination. */
 export interface NewDelivery {
   readonly destinationId: string
+  /** The exact text to send. */
   readonly body: string
   /** If this many deliveries to the destination are already pending, this one fails at once as `backlog_full`. */
   readonly backlogMax?: number | undefined
@@ -148,6 +149,7 @@ export interface NewLease extends Pick<
   'id' | 'destinationId' | 'lease' | 'leasedUntilMs'
 > {
   readonly eventIndex: number
+  /** The index among the deliveries of the event. */
   readonly deliveryIndex: number
 }
 

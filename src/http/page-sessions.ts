@@ -5,6 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../runtime/index.ts'
 
 const sessionMs = 12 * 60 * 60 * 1_000
+/** How long an unused link is valid. */
 const linkMs = 60 * 60 * 1_000
 /** Maximum number of sessions, and of links. The oldest are dropped first. */
 const rememberedMax = 100

@@ -30,6 +30,7 @@ export class Turns {
     signal.throwIfAborted()
   }
 
+  /** Ends a turn, or a wait for one. */
   end(controller: AbortController): void {
     this.#waiting.delete(controller)
     this.#taken.delete(controller)

@@ -15,6 +15,7 @@ import {
 export interface Arrival {
   readonly sourceId: string
   readonly receivedAtMs: number
+  /** Makes the id of a call that has none. */
   readonly newId: () => string
   /** When the batch was sent, in milliseconds since 1970; null if unknown. See `sentAt` of `IntakeBatch`. */
   readonly sentAtMs?: number | null

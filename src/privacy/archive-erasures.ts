@@ -59,10 +59,12 @@ export class ArchiveErasures {
     this.#done.delete(id)
   }
 
+  /** Forgets a regulation that could not be stored. */
   remove(id: string): void {
     this.#left.delete(id)
   }
 
+  /** Forgets a finished regulation. */
   forget(id: string): void {
     this.#done.delete(id)
     this.#erased.delete(id)

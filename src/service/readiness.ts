@@ -47,15 +47,18 @@ export class Readiness {
     this.#acceptedAtMs = this.#options.runtime.clock.nowMs()
   }
 
+  /** Records that the store or an archive refused events. */
   refused(): void {
     this.#refusedAtMs = this.#options.runtime.clock.nowMs()
     this.#checkedAtMs = -Infinity
   }
 
+  /** Records that the store or a sender thread failed for good. */
   failed(): void {
     this.#hasFailed = true
   }
 
+  /** Records that the service is closing, or will close soon. */
   closing(): void {
     this.#isClosing = true
   }

@@ -4,6 +4,7 @@ import { thrownError, type ThrownError } from './thrown-error.ts'
 
 /** A call of a method in a thread. */
 export interface ThreadCall {
+  /** The number of the call, which its answer repeats. */
   readonly call: number
   /** The object in the thread: its name or number. */
   readonly part: string | number

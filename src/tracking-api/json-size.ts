@@ -4,6 +4,7 @@ const scalarBytesMax = 32
 /** Maximum length of a UTF-16 code unit as JSON: an escaped control character or half of a surrogate pair. */
 const codeUnitBytesMax = 6
 
+/** Quotes, colon and comma of a name or text. */
 const delimiterBytes = 4
 
 /** Bytes counted for each object or array: more than it needs, so that the limit also bounds the recursion. */

@@ -53,6 +53,7 @@ export interface RefusedRequest {
 
 /** Observes the tracking API, for metrics. Its methods must not throw. */
 export interface TrackingObserver {
+  /** Called for each outcome of a request's calls. */
   calls(counted: CountedCalls): void
   /** Called with the first 20 rejected calls of a request. */
   rejected(sourceId: string, calls: readonly RejectedCall[]): void

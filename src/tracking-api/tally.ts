@@ -7,6 +7,7 @@ import type { PreparedCalls } from './prepare-calls.ts'
 export interface Tally {
   /** Number of accepted calls, including duplicates and filtered ones. */
   readonly accepted: number
+  /** In the order of the request. */
   readonly rejected: readonly RejectedCall[]
   readonly counted: readonly Omit<CountedCalls, 'sourceId'>[]
 }

@@ -19,7 +19,7 @@ export interface StandardWebhooksSigning {
 /** Longer ids are sent as a hash, because many servers limit the headers of a request to 8 KB. */
 const idLengthMax = 256
 
-/** Makes the headers of a request by Standard Webhooks 1.0.0. `nowMs` is the time of this attempt, not of the first one. */
+/** Makes the headers of Standard Webhooks 1.0.0. `nowMs` is the time of this attempt, not of the first one. */
 export function standardWebhooksHeaders(
   { body, messageId }: OutgoingWebhook,
   { secrets }: StandardWebhooksSigning,

@@ -66,8 +66,10 @@ export function secretSettingAt(path: DocumentPath): SecretSetting | undefined {
   )
 }
 
-/** Whether a value may be a secret. Also true for the parents of a secret's path, because somebody may have written the
- * secret where an object belongs. */
+/**
+ * Whether a value may be a secret. Also true for the parents of a secret's path, because the secret may stand where an
+ * object belongs.
+ */
 export function mayBeSecret(path: DocumentPath): boolean {
   return secretSettings.some(({ pattern }) => leadsTo(path, pattern))
 }

@@ -28,7 +28,7 @@ const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 const moment =
   'moment AS MATERIALIZED (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)'
 
-/** Far in the future lie only heartbeats from before the server's clock was set back. */
+/** A heartbeat in the far future is from before the server's clock was set back. */
 const isAlive = `abs(now - beaten_at) < ${processGoneMs}`
 
 const forget = `WITH ${moment} DELETE FROM evroute_live_processes USING moment WHERE NOT (${isAlive})`
