@@ -11,46 +11,27 @@ export interface TreeCommand {
   readonly stdio: StdioOptions
 }
 
-/** A way to signal a program and the processes that it started. */
-export type TreeSignal =
-  | { readonly kind: 'kill'; readonly pid: number; readonly signal: NodeJS.Signals | 0 }
-  | { readonly kind: 'run'; readonly program: string; readonly args: readonly string[] }
-  | { readonly kind: 'none' }
-
 /** Starts a program in a new process group, but not on Windows: there, a detached program would open a window. */
 export function spawnTree({ program, args, env, stdio }: TreeCommand): ChildProcess {
   const detached = process.platform !== 'win32'
   return spawn(program, args, { env: { ...env }, stdio, detached })
 }
 
-/** Decides how to signal a process tree on a platform. Signal 0 only checks whether the tree exists. */
-export function treeSignal(
-  platform: NodeJS.Platform,
+/** Signals a program and the processes that it started; signal 0 only checks. Returns whether they still exist. */
+export function signalTree(
   pid: number,
   signal: NodeJS.Signals | 0,
-): TreeSignal {
-  if (platform !== 'win32') return { kind: 'kill', pid: -pid, signal }
-  if (signal === 0) return { kind: 'kill', pid, signal }
-  if (signal === 'SIGTERM' || signal === 'SIGKILL') {
-    return { kind: 'run', program: 'taskkill', args: ['/pid', String(pid), '/t', '/f'] }
+  platform = process.platform,
+): boolean {
+  if (platform === 'win32' && signal !== 0) {
+    // The console itself sends Ctrl-C and close events to all its processes. Windows cannot suspend a process.
+    if (signal !== 'SIGTERM' && signal !== 'SIGKILL') return true
+    const args = ['/pid', String(pid), '/t', '/f']
+    return spawnSync('taskkill', args, { stdio: 'ignore' }).status === 0
   }
-  // The console itself sends Ctrl-C and close events to all its processes. Windows cannot suspend a process.
-  return { kind: 'none' }
-}
-
-/** Signals a program and the processes that it started. Returns whether they still exist. */
-export function signalTree(pid: number, signal: NodeJS.Signals | 0): boolean {
-  const action = treeSignal(process.platform, pid, signal)
-  switch (action.kind) {
-    case 'none':
-      return true
-    case 'run':
-      return spawnSync(action.program, action.args, { stdio: 'ignore' }).status === 0
-    case 'kill':
-      try {
-        return process.kill(action.pid, action.signal)
-      } catch {
-        return false
-      }
+  try {
+    return process.kill(platform === 'win32' ? pid : -pid, signal)
+  } catch {
+    return false
   }
 }

@@ -1,30 +1,35 @@
-import { describe, expect, test } from 'vitest'
-import { treeSignal } from '../../src/cli/process-tree.ts'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { signalTree, spawnTree } from '../../src/cli/process-tree.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-describe('treeSignal', () => {
-  test.each(['linux', 'darwin'] as const)('signals the process group on %s', (platform) => {
-    const signals = ['SIGINT', 'SIGHUP', 'SIGSTOP', 'SIGCONT', 'SIGTERM', 'SIGKILL', 0] as const
-    for (const signal of signals) {
-      expect(treeSignal(platform, 42, signal)).toEqual({ kind: 'kill', pid: -42, signal })
-    }
-  })
-
-  test.each(['SIGTERM', 'SIGKILL'] as const)('runs taskkill for %s on Windows', (signal) => {
-    expect(treeSignal('win32', 42, signal)).toEqual({
-      kind: 'run',
-      program: 'taskkill',
-      args: ['/pid', '42', '/t', '/f'],
-    })
-  })
-
-  test.each(['SIGINT', 'SIGHUP', 'SIGSTOP', 'SIGCONT'] as const)(
-    'leaves %s to the console on Windows',
-    (signal) => {
-      expect(treeSignal('win32', 42, signal)).toEqual({ kind: 'none' })
-    },
-  )
-
-  test('checks the program itself on Windows', () => {
-    expect(treeSignal('win32', 42, 0)).toEqual({ kind: 'kill', pid: 42, signal: 0 })
-  })
+test.each(['SIGTERM', 'SIGKILL'] as const)('a program exists until %s ends it', async (signal) => {
+  const args = ['-e', 'setInterval(() => undefined, 1_000)']
+  const child = spawnTree({ program: process.execPath, args, env: process.env, stdio: 'ignore' })
+  await once(child, 'spawn')
+  const pid = child.pid ?? 0
+  expect(signalTree(pid, 0)).toBe(true)
+  const exit = once(child, 'exit')
+  expect(signalTree(pid, signal)).toBe(true)
+  await exit
+  expect(signalTree(pid, 0)).toBe(false)
 })
+
+test.runIf(process.platform !== 'win32')(
+  'on Windows, taskkill ends a tree, and other signals are left to the console',
+  async () => {
+    const folder = await temporaryFolder()
+    vi.stubEnv('PATH', `${folder}${delimiter}${process.env['PATH'] ?? ''}`)
+    const log = join(folder, 'log')
+    await writeFile(join(folder, 'taskkill'), `#!/bin/sh\necho "$@" >> ${log}\n`, { mode: 0o755 })
+    for (const signal of ['SIGINT', 'SIGHUP', 'SIGSTOP', 'SIGCONT'] as const) {
+      expect(signalTree(42, signal, 'win32')).toBe(true)
+    }
+    expect(signalTree(42, 'SIGTERM', 'win32')).toBe(true)
+    expect(signalTree(43, 'SIGKILL', 'win32')).toBe(true)
+    expect(signalTree(process.pid, 0, 'win32')).toBe(true)
+    expect(await readFile(log, 'utf8')).toBe('/pid 42 /t /f\n/pid 43 /t /f\n')
+  },
+)
