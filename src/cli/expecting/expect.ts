@@ -1,5 +1,6 @@
 import {
   difference,
+  ExpectationTracker,
   parseExpectation,
   type Expectation,
   type ExpectationResult,
@@ -30,7 +31,6 @@ import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { jsonReply, sendRequest, type HttpRequest } from '../store-access/service-api.ts'
 import { readGiven } from '../secret.ts'
-import { AwaitedRequests } from './awaited-requests.ts'
 import { resultRecord, reportResults } from './report-results.ts'
 
 /** Checks expectations against a running receiver or a capture, and reports the results. */
@@ -159,7 +159,9 @@ async function captureResults(
   expectations: readonly Expectation[],
   io: Io,
 ) {
-  let awaited: AwaitedRequests | undefined
+  const trackersFrom = (atMs: number) =>
+    expectations.map((each) => new ExpectationTracker<NumberedSubject>(each, atMs))
+  let trackers: ReturnType<typeof trackersFrom> | undefined
   let badRows = 0
   for await (const part of readCapture(await openInputOf(path, io))) {
     for (const { line, problem } of part.badRows) {
@@ -170,15 +172,15 @@ async function captureResults(
     }
     for (const event of part.events) {
       if (event.seq <= after) continue
-      awaited ??= new AwaitedRequests(expectations, event.atMs)
-      awaited.observe(event)
+      trackers ??= trackersFrom(event.atMs)
+      for (const tracker of trackers) tracker.observe(event)
     }
   }
   if (badRows > badRowLinesMax) {
     io.stderr.write(`... and ${formatCount(badRows - badRowLinesMax)} more\n`)
   }
-  awaited ??= new AwaitedRequests(expectations, 0)
-  return { results: awaited.results(), badRows }
+  trackers ??= trackersFrom(0)
+  return { results: trackers.map((tracker) => tracker.result()), badRows }
 }
 
 /** Further bad rows are only counted. */

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import { parseExpectation } from '../../match/index.ts'
+import { ExpectationTracker, parseExpectation, type NumberedSubject } from '../../match/index.ts'
 import { formatDuration, SettingError } from '../../model/index.ts'
 import { SummaryMemory } from '../../receiver/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-code.ts'
-import { AwaitedRequests } from '../expecting/awaited-requests.ts'
 import { reportResults, writeReports } from '../expecting/report-results.ts'
 import type { Io } from '../io.ts'
 import { openCapture } from '../listening/capture.ts'
@@ -28,7 +27,7 @@ interface Run {
   readonly io: Io
   readonly style: Style
   readonly bed: TestBed
-  readonly awaited: AwaitedRequests
+  readonly trackers: readonly ExpectationTracker<NumberedSubject>[]
 }
 
 const lookMs = 20
@@ -48,14 +47,17 @@ export async function run(values: RunValues, words: readonly string[], io: Io): 
   const capture = options.save === undefined ? undefined : await openCapture(options.save)
   try {
     await using bed = await openTestBed(options)
-    const awaited = new AwaitedRequests(options.expectations, systemClock.nowMs())
+    const startedAtMs = systemClock.nowMs()
+    const trackers = options.expectations.map(
+      (each) => new ExpectationTracker<NumberedSubject>(each, startedAtMs),
+    )
     bed.receiver.on('event', (event) => {
-      awaited.observe(event)
+      for (const tracker of trackers) tracker.observe(event)
       const view = { style, memory, verbose: false, columns: io.stderr.columns }
       if (options.verbose) io.stderr.write(eventText(event, { ...view, program: programName(io) }))
       return capture?.append(event)
     })
-    return await runOn({ options, io, style, bed, awaited })
+    return await runOn({ options, io, style, bed, trackers })
   } finally {
     await capture?.close()
   }
@@ -107,7 +109,7 @@ async function readOptions(values: RunValues, [program, ...args]: readonly strin
   return { ...values, virtualClock, program, args, secret, expectations }
 }
 
-async function runOn({ options, io, style, bed, awaited }: Run): Promise<number> {
+async function runOn({ options, io, style, bed, trackers }: Run): Promise<number> {
   const { program, args, quiet } = options
   const { environment, receiver } = bed
   const elapsedMs = stopwatch()
@@ -121,7 +123,7 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     const code = await child.ended
     bed.commandEnded()
     // A command that failed has already said why, so don't wait for missing requests.
-    const pending = code === 0 ? await pendingAtEnd({ options, io, bed, awaited }) : 0
+    const pending = code === 0 ? await pendingAtEnd({ options, io, bed, trackers }) : 0
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
     // Requests in progress at the timeout have arrived, so they count.
     await (options.hold ? bed.closeService() : bed.close())
@@ -132,7 +134,11 @@ async function runOn({ options, io, style, bed, awaited }: Run): Promise<number>
     if (options.allowPending && pending > 0) {
       note(`Deliveries still pending: ${formatCount(pending)}`)
     }
-    const expected = await reportResults(awaited.results(), resultsView, io)
+    const expected = await reportResults(
+      trackers.map((tracker) => tracker.result()),
+      resultsView,
+      io,
+    )
     const end = code === 0 ? expected : code
     if (options.hold && end !== exitCodes.ok) {
       print(`${pageText(environment)}  shows what arrived. Press Ctrl-C to stop.`)
@@ -187,15 +193,16 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
 
 /** Waits until nothing is missing or in progress, or the time is up. Returns the number of unsettled deliveries. */
 async function pendingAtEnd(run: Omit<Run, 'style'>): Promise<number> {
-  const { bed, awaited } = run
+  const { bed, trackers } = run
   const { interrupted } = run.io
   const waitedMs = stopwatch()
   let quietForMs = stopwatch()
   const endListening = bed.receiver.on('event', () => (quietForMs = stopwatch()))
   const isOver = async (): Promise<boolean> => {
     if ((await bed.pending()) > 0 || bed.receiver.underWay > 0) return false
-    const state = awaited.stateAt(systemClock.nowMs())
-    return state === 'decided' || (state === 'satisfied' && quietForMs() >= quietMs)
+    const states = trackers.map((tracker) => tracker.stateAt(systemClock.nowMs()))
+    if (states.includes('missing')) return false
+    return !states.includes('satisfied') || quietForMs() >= quietMs
   }
   while (!(await isOver()) && !interrupted.aborted && waitedMs() < run.options.timeoutMs) {
     await sleep(systemClock, lookMs, interrupted)
