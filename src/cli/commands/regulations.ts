@@ -55,12 +55,9 @@ failed or is pending; 7 an archive, the store or the service cannot be used, or 
 be rewritten, such as on a full disk; 130 interrupted.`,
   run: async (values, { io }) => {
     const deletion = readDeletion(values)
-    if (values.dryRun) {
-      const { planDeletion } = await import('../regulations/plan-deletion.ts')
-      return planDeletion(deletion, values, io)
-    }
+    const { deleteUsers, planDeletion } = await import('../regulations/delete.ts')
+    if (values.dryRun) return planDeletion(deletion, values, io)
     const { runOperations } = await import('../store-access/operations.ts')
-    const { deleteUsers } = await import('../regulations/delete.ts')
     return runOperations(values, io, (run) => deleteUsers(deletion, run))
   },
 })

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Io } from '../../../src/cli/io.ts'
-import { readSubjects } from '../../../src/cli/regulations/subjects.ts'
+import { readSubjects } from '../../../src/cli/regulations/delete.ts'
 
 /** Users from flags, which need no stream. */
 async function readUsers(count: number): Promise<readonly number[]> {
   const userIds = Array.from({ length: count }, (_, index) => String(index))
-  const source = { userIds, file: undefined, idColumns: [] }
+  const ofAll = { type: 'DELETE_ONLY', sourceIds: null, file: undefined, idColumns: [] } as const
   const counts: number[] = []
-  const batches = await readSubjects(source, {} as Io, {
+  const batches = await readSubjects({ ...ofAll, userIds }, {} as Io, {
     read: (users) => counts.push(users),
     rejected: () => undefined,
   })
