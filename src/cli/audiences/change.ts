@@ -17,7 +17,7 @@ import { isOutputClosed, unlessEnded, exitCodes, gravest, type ExitCode } from '
 import { openInputOf } from '../input.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
-import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
+import { finishWork, type OperationsRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
 /** Syncs the members of an audience with a list, reports the changes, and delivers the calls about the changes. */
@@ -37,7 +37,7 @@ export async function syncList(values: SyncValues, run: OperationsRun): Promise<
   }
   const request = {
     ...{ name, key, computationClass, sourceId, columns: { userIds, value }, isDryRun },
-    ...{ listener, drained: () => drained(run), signal: io.stop },
+    ...{ listener, drained: () => run.stdout.ready(), signal: io.stop },
   }
   const outcome = await unlessEnded(audiences.sync(request, list), io)
   if (outcome !== undefined && !('counts' in outcome)) throw refusalError(outcome, values)
@@ -54,7 +54,7 @@ async function finish(
   outcome: string | undefined,
   run: OperationsRun,
 ): Promise<ExitCode> {
-  await drained(run)
+  await run.stdout.ready()
   const isLeft = run.offline === undefined && outcome === 'ended'
   return run.isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
@@ -144,7 +144,7 @@ export async function removeMembers(key: string, run: OperationsRun): Promise<Ex
       },
       progress: (counts) => (left = counts.left),
     },
-    drained: () => drained(run),
+    drained: () => run.stdout.ready(),
     signal: io.stop,
   })
   const outcome = await unlessEnded(removal, io)

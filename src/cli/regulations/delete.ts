@@ -19,7 +19,7 @@ import { writeData, type Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import { Report } from '../sending/report.ts'
-import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
+import { finishWork, type OperationsRun } from '../store-access/operations.ts'
 import { namedService } from '../store-access/readers.ts'
 import { regulationText } from './show.ts'
 
@@ -74,7 +74,7 @@ async function store(command: DeleteCommand, run: OperationsRun, ids: string[]):
         ? recordLine({ kind: 'created', id, regulationType: type, subjects })
         : `${plainText(id)}: ${countOf(subjects, 'user')}\n`,
     )
-    await drained(run)
+    await stdout.ready()
   }
   return true
 }
@@ -101,7 +101,7 @@ async function finish(ids: readonly string[], run: OperationsRun): Promise<ExitC
 
 /** Prints the results of regulations, without the ids of the users. */
 async function tellAll(ids: readonly string[], run: OperationsRun): Promise<ExitCode> {
-  const { regulations, stdout, json } = run
+  const { regulations, report, json, stdout } = run
   let code: ExitCode = exitCodes.ok
   for (const id of ids) {
     const found = await regulations.find(id)
@@ -114,14 +114,14 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
         ? recordLine({ ...fields, archive, archivesLeft, subjects })
         : `\n${regulationText(found, subjects, view)}`,
     )
-    await drained(run)
+    await stdout.ready()
     // An archive file could not be read or written, so it may still contain events of the users.
     if ((archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
     if (archivesLeft.length > 0 && !json) {
-      run.report.note(`${plainText(id)} is waiting for the services that keep the archives above`)
+      report.note(`${plainText(id)} is waiting for the services that keep the archives above`)
     }
     if (isHeldUp(found) && !run.io.stop.aborted) {
-      run.report.note(
+      report.note(
         `${plainText(id)} is not finished. To continue it, run \`evroute serve\` or this command again`,
       )
       code = exitCodes.cannotUse

@@ -61,7 +61,8 @@ export class Report implements Observer {
   readonly #elapsedMs: () => number
   readonly #style: Style
   readonly #dataStyle: Style
-  readonly #stdout: DataWriter
+  /** Writes records and plans. */
+  readonly stdout: DataWriter
   #endProgress = (): void => undefined
   #done = 0
   #failed = 0
@@ -80,7 +81,7 @@ export class Report implements Observer {
     this.#elapsedMs = elapsedMs
     this.#style = styleOf(io, 'stderr', options.color)
     this.#dataStyle = styleOf(io, 'stdout', options.color)
-    this.#stdout = new DataWriter(io)
+    this.stdout = new DataWriter(io)
   }
 
   /** Shows a progress line until the summary or `close`. */
@@ -125,7 +126,7 @@ export class Report implements Observer {
       this.#lastProblem = `${failureText(error ?? '')} from ${endpointName(url)}`
     }
     if (json) {
-      this.#stdout.record(requestRecord(record))
+      this.stdout.record(requestRecord(record))
     } else if (verbose || outcome !== 'success') {
       this.#problem(requestText(record, this.#style, nextAtMs))
       if (nextAtMs !== undefined && !verbose) this.#announceRetries(error)
@@ -141,7 +142,7 @@ export class Report implements Observer {
     if (state !== 'delivered') this.#failed++
     this.#delivery = { ...delivery, explanation }
     if (this.#options.json) {
-      this.#stdout.record(deliveryRecord(delivery))
+      this.stdout.record(deliveryRecord(delivery))
     } else if (state !== 'delivered' && this.#options.single === undefined) {
       this.#problem(`${type} ${plainText(messageId)} ${endedText(this.#delivery)}`)
     }
@@ -181,7 +182,7 @@ export class Report implements Observer {
     this.#rejected++
     if (json) {
       const problem = { line, code, message }
-      this.#stdout.record({ kind: 'rejected', ...(file === undefined ? {} : { file }), ...problem })
+      this.stdout.record({ kind: 'rejected', ...(file === undefined ? {} : { file }), ...problem })
     } else if (!quiet && (this.#rejected <= rejectionLinesMax || verbose)) {
       const position = file === undefined ? `line ${line}` : `${plainText(file)} line ${line}`
       this.#line(`${position}: ${plainText(message)} (${code})\n`)
@@ -208,12 +209,12 @@ export class Report implements Observer {
     this.#done++
     const { json, quiet } = this.#options
     if (!json) {
-      if (!quiet) this.#stdout.write(planText(plan, this.#dataStyle))
+      if (!quiet) this.stdout.write(planText(plan, this.#dataStyle))
       return
     }
     const { messageId, type, decision, isNamed, urls, body, signature } = plan
     const { destinationId, send = true, reason = null, hint = null } = decision ?? {}
-    this.#stdout.record({
+    this.stdout.record({
       kind: 'plan',
       ...{ messageId, type },
       ...(isNamed === true ? { destination: destinationId } : {}),
@@ -231,7 +232,7 @@ export class Report implements Observer {
     this.close(skipped)
     if (this.#options.json) {
       const passedOver = skipped === undefined ? {} : { skipped }
-      this.#stdout.record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
+      this.stdout.record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
       return
     }
     const isDry = this.#options.dryRun ?? false
@@ -244,11 +245,6 @@ export class Report implements Observer {
   /** Writes a note to stderr, even with `--quiet` or `--json`. */
   note(text: string): void {
     this.#io.stderr.write(`${asCalled(text, this.#io)}\n`)
-  }
-
-  /** Resolves when the reader of stdout has caught up. */
-  ready(): Promise<void> {
-    return this.#stdout.ready()
   }
 
   /** Removes the progress line. Prints how many lines were left out, and how many rows were `skipped`. Idempotent. */

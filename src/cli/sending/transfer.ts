@@ -175,7 +175,7 @@ async function offerAll(groups: AsyncIterable<RowGroup>, sending: Sending): Prom
       const position = { file, line: row.line }
       const result = row.kind === 'bad' ? row : await offer(row.value, position, sending)
       if (result.kind === 'bad' || result.kind === 'rejected') report.rejected(position, result)
-      await report.ready()
+      await report.stdout.ready()
     }
   }
 }

@@ -13,7 +13,7 @@ import { storeName } from '../../store/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
-import { DataWriter, type Io } from '../io.ts'
+import type { DataWriter, Io } from '../io.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
 import { commandOutput, type CommandOutput } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
@@ -31,8 +31,8 @@ interface OfflineWork {
 /** Passed to commands that change audiences or regulations, or preview a change. */
 export interface OperationsRun extends CommandOutput, Opened {
   readonly isDryRun: boolean
-  readonly stdout: DataWriter
   readonly report: Report
+  readonly stdout: DataWriter
   /** Sets the parts of the progress line that stand left of the counts of deliveries. */
   readonly showProgress: (parts: () => readonly string[]) => void
   readonly elapsedMs: () => number
@@ -74,10 +74,10 @@ export async function runOperations(
   const elapsedMs = stopwatch()
   const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
   const report = new Report(io, look, elapsedMs)
+  const { stdout } = report
   const watch = watchDeliveries(json ? undefined : report)
   let parts = (): readonly string[] => []
   const showProgress: OperationsRun['showProgress'] = (shown) => (parts = shown)
-  const stdout = new DataWriter(io)
   const begin: Work = (opened) => {
     report.begin(() => [...parts(), ...watch.progress()].join(' · '))
     return work({ ...opened, ...output, isDryRun, stdout, report, showProgress, elapsedMs })
@@ -172,11 +172,6 @@ function watchDeliveries(next: Observer | undefined): Observer & {
         .filter(([, count]) => count > 0)
         .map(([name, count]) => `${formatCount(count)} ${name}`),
   }
-}
-
-/** Resolves when the reader of stdout has caught up. */
-export async function drained({ report, stdout }: OperationsRun): Promise<void> {
-  await Promise.all([report.ready(), stdout.ready()])
 }
 
 /** Delivers and erases all that it can right away, calls `tellMore`, then prints the summary. */

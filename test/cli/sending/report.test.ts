@@ -209,7 +209,7 @@ describe('a slow reader of stdout', () => {
     const report = new Report(io, await readSendingOptions({ json: true }, io), () => 0)
     report.rejected({ line: 1 }, { code: 'invalid_json', message: '' })
     await new Promise((resolve) => setImmediate(resolve))
-    await report.ready()
+    await report.stdout.ready()
     expect(stdout.records).toHaveLength(1)
   })
 })
