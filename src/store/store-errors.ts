@@ -23,11 +23,3 @@ export interface UrlRefusal {
 export function unusable(message: string, hint: string): EvrouteError {
   return new EvrouteError({ code: 'store_unusable', message, hint })
 }
-
-/** Makes the error for a write to a log that was opened read-only. */
-export function readOnlyError(name: string): EvrouteError {
-  return unusable(
-    `Cannot change the store ${name}: it was opened read-only`,
-    'Open it with write: true.',
-  )
-}

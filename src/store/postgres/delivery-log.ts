@@ -28,6 +28,7 @@ import { countChanges, countRows, inState, ledgerOf, ledgerSums, purgedSums } fr
 import type { Database } from './database.ts'
 import { dialect } from './dialect.ts'
 import type { RequestPartitions } from './request-partitions.ts'
+import type { ServerClock } from './server-clock.ts'
 
 /** Reads the ledger and counts the rows in one statement, which sees one snapshot. */
 const auditSql = `
@@ -116,8 +117,7 @@ interface LogParts {
   /** Connections to the same database as `reading`, for writes. */
   readonly working: Database
   readonly partitions: RequestPartitions
-  /** Runs a write, or rejects while the clocks of this process and the server disagree. */
-  readonly inAgreement: <Result>(work: () => Promise<Result>) => Promise<Result>
+  readonly clock: ServerClock
   /** Called with the lanes where a retry made deliveries due; without an argument if they may be in any lane. */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
@@ -128,10 +128,10 @@ export function deliveryLog(
 ): Omit<DeliveryLog, 'close'> &
   Pick<DeliveryStore, 'purge'> &
   Readonly<Record<'tableRows', () => Promise<readonly TableRows[]>>> {
-  const { reading, working, inAgreement, announce } = parts
+  const { reading, working, clock, announce } = parts
   const audits = new Audits(reading)
   const change = <Result>(script: () => Script<Result>): Promise<Result> =>
-    inAgreement(() => working.change(script))
+    clock.inAgreement(() => working.change(script))
   return {
     list: async (request) => {
       const rows = await reading.rows<LoggedRow>(listQuery(request))
@@ -150,7 +150,7 @@ export function deliveryLog(
       return result
     },
     discard: (request) => change(() => discard(logEngine, request)),
-    purge: (request) => inAgreement(() => purge(request, parts)),
+    purge: (request) => clock.inAgreement(() => purge(request, parts)),
     audit: () => audits.next(),
     // From the server's statistics, which lag a little.
     tableRows: () => reading.rows<TableRows>({ sql: tableRowsSql, values: [] }),

@@ -4,7 +4,6 @@ import { StoredAudiences } from '../audiences/stored-audiences.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
 import { sql } from '../sql.ts'
 import type { Store } from '../store.ts'
-import { readOnlyError } from '../store-errors.ts'
 import { readDestinationCounts, readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { deliveryLog } from './delivery-log.ts'
@@ -123,7 +122,7 @@ interface StoreParts {
 
 function storeOf(
   { url, databases, sockets, clock, holder, indexes }: StoreParts,
-  { access, leaseMs = leaseMsDefault, onNotification }: PostgresStoreOptions,
+  { leaseMs = leaseMsDefault, onNotification }: PostgresStoreOptions,
 ): PostgresStore {
   const { adding, reading, working, delivering, heartbeats } = databases
   const partitions = new RequestPartitions(delivering)
@@ -142,10 +141,6 @@ function storeOf(
     leaseMs,
   })
   const announce = (dueTimes?: readonly DueTime[]): void => queue.announce(dueTimes)
-  const inAgreement = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (access === 'read') throw readOnlyError(working.name)
-    return clock.inAgreement(work)
-  }
   const erasures = erasureEngine({
     database: working,
     ownLeases: () => queue.own(),
@@ -154,7 +149,7 @@ function storeOf(
     announce,
   })
   return {
-    ...deliveryLog({ reading, working, partitions, inAgreement, announce }),
+    ...deliveryLog({ reading, working, partitions, clock, announce }),
     add: (batch) => clock.inAgreement(() => queue.add(batch)),
     claim: (request) => clock.inAgreement(() => queue.claim(request)),
     settle: (batch) => queue.settle(batch),

@@ -1,6 +1,6 @@
 import type { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
-import { readOnlyError, closedError } from '../store-errors.ts'
+import { closedError } from '../store-errors.ts'
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from '../audiences/audience-rows.ts'
 import { RegulationRows } from '../regulations/regulation-rows.ts'
@@ -35,17 +35,15 @@ export class SqliteLog extends FileLog implements StoreLog {
   readonly regulations: StoreLog['regulations']
   readonly #path: string
   readonly #database: Database
-  readonly #mayWrite: boolean
   readonly #writes: WriteQueue
   #closed: Promise<void> | undefined
 
-  private constructor({ path, database }: OpenedFile, mayWrite: boolean) {
+  private constructor({ path, database }: OpenedFile) {
     const statements = new Statements(database)
     const counts = new Counts(statements)
     super({ statements, counts })
     this.#path = path
     this.#database = database
-    this.#mayWrite = mayWrite
     this.#writes = new WriteQueue(database, [counts])
     this.audiences = new AudienceRows(this.sql)
     this.regulations = new RegulationRows(this.sql)
@@ -58,7 +56,7 @@ export class SqliteLog extends FileLog implements StoreLog {
       database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
       expectTables(database, path)
       database.exec(`PRAGMA busy_timeout = ${lookMs}`)
-      return new SqliteLog(file, write)
+      return new SqliteLog(file)
     })
   }
 
@@ -77,7 +75,6 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   async #write<Result>(work: () => Result): Promise<Result> {
-    if (!this.#mayWrite) throw readOnlyError(this.#path)
     const elapsedMs = stopwatch()
     const result = await this.#writes.run(() => {
       expectNotMoved(this.#database, this.#path)

@@ -338,7 +338,7 @@ describe('a database', () => {
     onTestFinished(() => log.close())
     expect(await log.audit()).toEqual(await tested.store.audit())
     expect(await log.story(failed)).toEqual(await tested.story(failed))
-    const unwritable = { message: expect.stringContaining('opened read-only') as string }
+    const unwritable = { message: expect.stringContaining('read-only transaction') as string }
     await expect(log.retry({ nowMs, filter: {}, limit: 1 })).rejects.toMatchObject(unwritable)
   })
 })

@@ -117,8 +117,12 @@ describe('SqliteLog', () => {
 
   test('does not retry when it was opened read-only', async () => {
     await withLog(
-      async (_store, log) => {
-        const refused = { code: 'store_unusable', hint: 'Open it with write: true.' }
+      async (store, log) => {
+        await add(store, 'm_1')
+        const [delivery] = await claim(store)
+        await store.settle({ nowMs, settlements: [ended('failed', delivery!)], requests: [] })
+        const message = expect.stringContaining('readonly database') as string
+        const refused = { code: 'store_unusable', message }
         const retry = log.retry({ nowMs, filter: {}, limit: 10 })
         await expect(retry).rejects.toMatchObject(refused)
       },
