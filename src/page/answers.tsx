@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { PlannedAnswers } from '../receiver/index.ts'
 import { setNextAnswer, setPlan } from './actions.ts'
 import { read } from './api.ts'
+import { Button } from './button.tsx'
 import { Choice, Field, filledFields } from './field.tsx'
 import { Popover } from './popover.tsx'
 import { session } from './session.ts'
@@ -35,9 +36,7 @@ function NextAnswer({ close }: { readonly close: () => void }): JSX.Element {
     <form onSubmit={choose}>
       <Choice label="The next webhook gets" name="answer" options={answers} chosen={503} />
       <Field label="After" name="delay" placeholder="at once, or 2s" />
-      <button type="submit" class="primary">
-        Set
-      </button>
+      <Button label="Set" type="submit" class="primary" />
     </form>
   )
 }
@@ -64,7 +63,7 @@ function PlanForm({ next, plans }: PlannedAnswers): JSX.Element {
           {text}
         </textarea>
       </label>
-      <button type="submit">Set plan</button>
+      <Button label="Set plan" type="submit" />
     </form>
   )
 }

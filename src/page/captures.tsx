@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
+import { Button } from './button.tsx'
 import { withQuery } from './http.ts'
 import { session } from './session.ts'
 import { counted, countText } from './text.ts'
@@ -43,9 +44,7 @@ export function CaptureBanner(): JSX.Element | null {
       Showing {file.name}: {shown === read ? '' : `${countText(shown)} of `}
       {counted(read, 'request')}
       {badRows === 0 ? '' : `, ${counted(badRows, 'unreadable line')}`}.{' '}
-      <button type="button" class="link" onClick={() => session.closeCapture()}>
-        Back to live
-      </button>
+      <Button label="Back to live" class="link" onClick={() => session.closeCapture()} />
     </p>
   )
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { PayloadChanges } from '../receiver/index.ts'
 import { read } from './api.ts'
+import { Button } from './button.tsx'
 import { session } from './session.ts'
 import { Pair, Shown } from './shown.tsx'
 import { counted } from './text.ts'
@@ -16,9 +17,7 @@ export function Comparison({ seq }: { readonly seq: number }): JSX.Element | nul
         <h3>
           #{seq} compared with #{other}
         </h3>
-        <button type="button" class="link push" onClick={() => session.leave()}>
-          End comparison
-        </button>
+        <Button label="End comparison" class="link push" onClick={() => session.leave()} />
       </div>
       <Changes key={other} {...{ seq, other }} />
     </section>

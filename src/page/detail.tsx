@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { copyCondition, expectLike, resend } from './actions.ts'
+import { Button } from './button.tsx'
 import { Changes, Comparison } from './changes.tsx'
 import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
 import { copy } from './copy.tsx'
@@ -58,9 +59,7 @@ function ShownRequest({ record }: RequestParts): JSX.Element {
   return (
     <article aria-labelledby="detail-heading">
       <header class="detail-head">
-        <button type="button" class="back" onClick={() => session.close()}>
-          Back
-        </button>
+        <Button label="Back" class="back" onClick={() => session.close()} />
         <h2 id="detail-heading" tabIndex={-1} ref={heading}>
           #{record.seq}{' '}
           <span class={`type ${record.type ?? 'none'}`}>{record.type ?? 'no webhook'}</span>{' '}
@@ -171,28 +170,18 @@ function noAnswerText(error: string): string {
 function Actions({ record }: RequestParts): JSX.Element {
   return (
     <div class="actions">
-      <button type="button" class="primary" onClick={() => void resend(record)}>
-        Resend
-      </button>
-      <button type="button" onClick={() => (dialog.value = { kind: 'edit', record })}>
-        Edit and resend
-      </button>
+      <Button label="Resend" class="primary" onClick={() => void resend(record)} />
+      <Button label="Edit and resend" onClick={() => (dialog.value = { kind: 'edit', record })} />
       {session.capture.value === undefined ? (
-        <button type="button" onClick={() => session.compare()}>
-          Compare…
-        </button>
+        <Button label="Compare…" onClick={() => session.compare()} />
       ) : null}
       {record.type === null || session.capture.value !== undefined ? null : (
-        <button type="button" onClick={() => void expectLike(record.seq)}>
-          Expect this
-        </button>
+        <Button label="Expect this" onClick={() => void expectLike(record.seq)} />
       )}
-      <button
-        type="button"
+      <Button
+        label="Copy as curl"
         onClick={() => void copy('curl command', curlCommand(record, location.origin))}
-      >
-        Copy as curl
-      </button>
+      />
       {record.body === null ? null : <OtherCopies record={record} />}
     </div>
   )
@@ -208,16 +197,14 @@ function OtherCopies({ record }: RequestParts): JSX.Element {
     <Popover label="Copy as…">
       {(close) =>
         copies.map(([label, name, text]) => (
-          <button
+          <Button
+            label={label}
             key={name}
-            type="button"
             onClick={() => {
               close()
               void copy(name, text())
             }}
-          >
-            {label}
-          </button>
+          />
         ))
       }
     </Popover>
@@ -239,9 +226,7 @@ function Diagnosed({ record }: RequestParts): JSX.Element | null {
       {isUnsigned ? (
         <div class="actions">
           {session.receiver.value?.isSigned === true ? (
-            <button type="button" onClick={() => void resend(record, { sign: true })}>
-              Sign and resend
-            </button>
+            <Button label="Sign and resend" onClick={() => void resend(record, { sign: true })} />
           ) : null}
           <HandlersButton />
         </div>
@@ -252,9 +237,11 @@ function Diagnosed({ record }: RequestParts): JSX.Element | null {
 
 function HandlersButton(): JSX.Element {
   return (
-    <button type="button" class="link" onClick={() => (dialog.value = { kind: 'handlers' })}>
-      Show a handler that verifies
-    </button>
+    <Button
+      label="Show a handler that verifies"
+      class="link"
+      onClick={() => (dialog.value = { kind: 'handlers' })}
+    />
   )
 }
 

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
+import { Button } from './button.tsx'
 import { Shown } from './shown.tsx'
 import { useRead } from './use-read.ts'
 
@@ -31,9 +32,7 @@ export function Dialog({ title, close = closeDialog, children }: DialogParts): J
       <h2 id={id}>{title}</h2>
       {children}
       {/* A dialog focuses its first control, so this button comes last. */}
-      <button type="button" class="link close" aria-label="Close" onClick={close}>
-        ✕
-      </button>
+      <Button label="✕" class="link close" aria-label="Close" onClick={close} />
     </dialog>
   )
 }

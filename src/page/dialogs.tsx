@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { read } from './api.ts'
+import { Button } from './button.tsx'
 import { copy } from './copy.tsx'
 import { dialog, Dialog, ReadDialog } from './dialog.tsx'
 import { Choice } from './field.tsx'
@@ -68,13 +69,11 @@ function HandlersDialog(): JSX.Element {
             {snippets[language]}
           </pre>
           <div class="actions">
-            <button
-              type="button"
+            <Button
+              label="Copy handler"
               class="primary"
               onClick={() => void copy('handler', snippets[language] ?? '')}
-            >
-              Copy handler
-            </button>
+            />
           </div>
         </>
       )}

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { ShownExpectation } from '../receiver/index.ts'
 import { expect, forget } from './actions.ts'
 import { read, type Reads } from './api.ts'
+import { Button } from './button.tsx'
 import { Field, filledFields } from './field.tsx'
 import { Popover } from './popover.tsx'
 import { session } from './session.ts'
@@ -35,9 +36,7 @@ function ExpectationsPanel(): JSX.Element {
         placeholder="type:track x3 within 2s"
         required
       />
-      <button type="submit" class="primary">
-        Expect
-      </button>
+      <Button label="Expect" type="submit" class="primary" />
     </form>
   )
 }
@@ -60,14 +59,12 @@ function ExpectationList({ expectations }: Reads['expectations']): JSX.Element {
             <code>{visibleText(text)}</code>
             <span class="muted"> {visibleText(account)}</span>
           </span>
-          <button
-            type="button"
+          <Button
+            label="✕"
             class="link"
             aria-label={`Remove ${text}`}
             onClick={() => void forget(id, text)}
-          >
-            ✕
-          </button>
+          />
         </li>
       ))}
     </ul>

@@ -4,6 +4,7 @@ import type { JSX, RefObject } from 'preact'
 import { failureWords } from '../model/failure-text.ts'
 import type { EventSummary } from '../receiver/index.ts'
 import type { ListRow } from './api.ts'
+import { Button } from './button.tsx'
 import { copy } from './copy.tsx'
 import { dialog } from './dialog.tsx'
 import { session } from './session.ts'
@@ -51,9 +52,11 @@ export function List(): JSX.Element {
           <span class="held">{countText(list.heldCount.value)} new</span>
         ) : null}
         {unseen > 0 ? (
-          <button type="button" class="link" onClick={() => box.current?.scrollTo(0, 0)}>
-            ↑ {countText(unseen)} new
-          </button>
+          <Button
+            label={`↑ ${countText(unseen)} new`}
+            class="link"
+            onClick={() => box.current?.scrollTo(0, 0)}
+          />
         ) : null}
       </p>
       <div class="list" ref={box}>
@@ -262,12 +265,8 @@ function Empty(): JSX.Element {
       <p>Send them to {location.origin}/ or try:</p>
       <code>{command}</code>
       <div class="actions">
-        <button type="button" onClick={() => void copy('command', command)}>
-          Copy command
-        </button>
-        <button type="button" onClick={() => (dialog.value = { kind: 'compose' })}>
-          Send a sample
-        </button>
+        <Button label="Copy command" onClick={() => void copy('command', command)} />
+        <Button label="Send a sample" onClick={() => (dialog.value = { kind: 'compose' })} />
       </div>
     </div>
   )
@@ -278,9 +277,7 @@ function Choosing(): JSX.Element | null {
   return (
     <p class="choosing" role="status">
       Choose the request to compare #{session.selected.value} with.{' '}
-      <button type="button" class="link" onClick={() => session.leave()}>
-        Cancel
-      </button>
+      <Button label="Cancel" class="link" onClick={() => session.leave()} />
     </p>
   )
 }

@@ -3,6 +3,7 @@ import { render, type JSX } from 'preact'
 import type { EventRecord } from '../receiver/index.ts'
 import { resend } from './actions.ts'
 import { keepAddress } from './address.ts'
+import { Button } from './button.tsx'
 import { CaptureBanner, openDroppedCaptures } from './captures.tsx'
 import { curlCommand } from './copies.ts'
 import { copy, UncopiedDialog } from './copy.tsx'
@@ -30,14 +31,12 @@ function Page(): JSX.Element {
             {text}
             {state === 'lost' ? <span class="more">; trying again</span> : null}
           </span>
-          <button
-            type="button"
+          <Button
+            label={location.origin}
             class="link address"
             title="Copy the URL"
             onClick={() => void copy('URL', location.origin)}
-          >
-            {location.origin}
-          </button>
+          />
           <ReceiverTools />
         </div>
         <CaptureBanner />

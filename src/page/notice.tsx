@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Button } from './button.tsx'
 import { messageOf, NoAnswerError } from './http.ts'
 
 /** The outcome of an action, with an optional next step such as undo. */
@@ -79,20 +80,16 @@ function Box({ shown: { text, isProblem, offer } }: { readonly shown: Notice }):
     >
       <span>{text}</span>
       {offer === undefined ? null : (
-        <button
-          type="button"
+        <Button
+          label={offer.label}
           class="link"
           onClick={() => {
             close()
             offer.act()
           }}
-        >
-          {offer.label}
-        </button>
+        />
       )}
-      <button type="button" class="link" aria-label="Dismiss" onClick={close}>
-        ✕
-      </button>
+      <Button label="✕" class="link" aria-label="Dismiss" onClick={close} />
     </div>
   )
 }

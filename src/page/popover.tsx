@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { Button } from './button.tsx'
 
 /** The label of the open panel. Only one is open, because panels cover each other. */
 const opened = signal('')
@@ -29,14 +30,12 @@ export function Popover({
         event.currentTarget.querySelector('button')?.focus()
       }}
     >
-      <button
-        type="button"
+      <Button
+        label={label}
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={() => (opened.value = isOpen ? '' : label)}
-      >
-        {label}
-      </button>
+      />
       {isOpen ? (
         <div id={id} class="panel">
           {children(close)}

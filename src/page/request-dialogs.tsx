@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { resend, send } from './actions.ts'
 import { read, type RequestEdit } from './api.ts'
+import { Button } from './button.tsx'
 import { closeDialog, dialog, Dialog, ReadDialog } from './dialog.tsx'
 import { Choice, Field, filledFields } from './field.tsx'
 import { bytesOf, textOf } from './text.ts'
@@ -104,12 +105,8 @@ function RequestForm({ initial, send }: FormParts): JSX.Element {
         secret of this receiver, if it has one.
       </p>
       <div class="actions">
-        <button type="submit" class="primary" aria-disabled={isSending}>
-          Send
-        </button>
-        <button type="button" onClick={closeDialog}>
-          Cancel
-        </button>
+        <Button label="Send" type="submit" class="primary" aria-disabled={isSending} />
+        <Button label="Cancel" onClick={closeDialog} />
       </div>
     </form>
   )

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { Answers } from './answers.tsx'
 import type { MatchProblem } from './api.ts'
+import { Button } from './button.tsx'
 import { CaptureButtons } from './captures.tsx'
 import { dialog } from './dialog.tsx'
 import { Expectations } from './expectations.tsx'
@@ -16,12 +17,8 @@ export function ReceiverTools(): JSX.Element {
     <div class="tools push">
       <Answers />
       <Expectations />
-      <button type="button" onClick={() => (dialog.value = { kind: 'compose' })}>
-        Compose
-      </button>
-      <button type="button" onClick={() => (dialog.value = { kind: 'keys' })}>
-        Keys
-      </button>
+      <Button label="Compose" onClick={() => (dialog.value = { kind: 'compose' })} />
+      <Button label="Keys" onClick={() => (dialog.value = { kind: 'keys' })} />
     </div>
   )
 }
@@ -46,17 +43,13 @@ export function ListTools(): JSX.Element {
             {failedCount > failuresShownMax ? `${failuresShownMax}+` : failedCount}
           </span>
         </button>
-        <button
-          type="button"
+        <Button
+          label="Pause"
           aria-pressed={isPaused.value}
           disabled={isCapture}
           onClick={() => session.togglePause()}
-        >
-          Pause
-        </button>
-        <button type="button" disabled={isCapture} onClick={() => session.clear()}>
-          Clear
-        </button>
+        />
+        <Button label="Clear" disabled={isCapture} onClick={() => session.clear()} />
         <CaptureButtons />
       </div>
     </div>

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { Button } from './button.tsx'
 import { Part } from './shown.tsx'
 import { counted, countText, visibleText } from './text.ts'
 
@@ -126,9 +127,11 @@ function Members(branch: Branch & { readonly value: object }): JSX.Element {
             />
           ))}
           {omitted > 0 ? (
-            <button type="button" class="link" onClick={() => (limit.value += membersAtOnce * 10)}>
-              Show more ({countText(omitted)} left)
-            </button>
+            <Button
+              label={`Show more (${countText(omitted)} left)`}
+              class="link"
+              onClick={() => (limit.value += membersAtOnce * 10)}
+            />
           ) : null}
         </div>
       ) : null}
@@ -146,14 +149,12 @@ function Name({ value, keys, choose }: Branch): JSX.Element | null {
       {choose === undefined || isBranch(value) ? (
         <span class="name">{text}</span>
       ) : (
-        <button
-          type="button"
+        <Button
+          label={text}
           class="name"
           title="Copy as a condition"
           onClick={() => choose(keys, value)}
-        >
-          {text}
-        </button>
+        />
       )}
       <span class="muted">: </span>
     </>
@@ -172,9 +173,11 @@ function Leaf({ value }: { readonly value: unknown }): JSX.Element {
       "{visibleText(isShort ? value : value.slice(0, charactersAtOnce))}
       {isShort ? '"' : '…'}
       {isShort ? null : (
-        <button type="button" class="link" onClick={() => (isWhole.value = true)}>
-          Show all {countText(value.length)} characters
-        </button>
+        <Button
+          label={`Show all ${countText(value.length)} characters`}
+          class="link"
+          onClick={() => (isWhole.value = true)}
+        />
       )}
     </span>
   )

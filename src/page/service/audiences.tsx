@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AudienceFields } from '../../admin-api/index.ts'
+import { Button } from '../button.tsx'
 import { Field, filledFields } from '../field.tsx'
 import { Moment, Part, Shown } from '../shown.tsx'
 import { counted, countText, visibleText } from '../text.ts'
@@ -43,9 +44,10 @@ function row(audience: AudienceFields) {
       source,
       countText(members),
       syncedAt === null ? 'never' : <Moment at={syncedAt} />,
-      <button type="button" onClick={() => void session.proposeRemoval(key)}>
-        Remove {visibleText(name)}
-      </button>,
+      <Button
+        label={`Remove ${visibleText(name)}`}
+        onClick={() => void session.proposeRemoval(key)}
+      />,
     ],
   }
 }
@@ -61,9 +63,7 @@ function SyncForm(): JSX.Element {
       <Field label="Name" name="name" required />
       <Field label="Source" name="source" placeholder="if there are several" />
       <Field label="List (CSV, NDJSON or JSON)" name="list" type="file" required />
-      <button type="submit" class="primary">
-        Compare
-      </button>
+      <Button label="Compare" type="submit" class="primary" />
     </form>
   )
 }

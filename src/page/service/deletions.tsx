@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { RegulationType } from '../../model/index.ts'
+import { Button } from '../button.tsx'
 import { filledFields } from '../field.tsx'
 import { Moment, Part, Shown } from '../shown.tsx'
 import { countText } from '../text.ts'
@@ -83,9 +84,7 @@ function DeletionForm(): JSX.Element {
         userIds, one per line
         <textarea name="users" rows={3} required spellcheck={false} />
       </label>
-      <button type="submit" class="primary">
-        Request
-      </button>
+      <Button label="Request" type="submit" class="primary" />
     </form>
   )
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { DeliveryFields } from '../../admin-api/index.ts'
 import { failureWords } from '../../model/failure-text.ts'
+import { Button } from '../button.tsx'
 import { Choice, Field, filledFields } from '../field.tsx'
 import { Moment, Shown } from '../shown.tsx'
 import { reasonText, visibleText } from '../text.ts'
@@ -67,9 +68,7 @@ function DeliveryFilter({ conditions }: Parts): JSX.Element {
       {texts.map(([name, label, placeholder]) => (
         <Field key={name} {...{ label, name, placeholder }} defaultValue={conditions[name] ?? ''} />
       ))}
-      <button type="submit" class="primary">
-        Filter
-      </button>
+      <Button label="Filter" type="submit" class="primary" />
     </form>
   )
 }
@@ -83,23 +82,17 @@ function Actions({ conditions, isEmpty }: Parts & { readonly isEmpty: boolean })
   const { state = '' } = conditions
   return (
     <div class="actions">
-      <button
-        type="button"
+      <Button
+        label="Retry all that match"
         disabled={isEmpty || state === 'delivered'}
         onClick={() => void session.propose('retry', conditions)}
-      >
-        Retry all that match
-      </button>
-      <button
-        type="button"
+      />
+      <Button
+        label="Discard all that match"
         disabled={isEmpty || (state !== '' && state !== 'pending')}
         onClick={() => void session.propose('discard', conditions)}
-      >
-        Discard all that match
-      </button>
-      <button type="button" onClick={() => (session.version.value += 1)}>
-        Refresh
-      </button>
+      />
+      <Button label="Refresh" onClick={() => (session.version.value += 1)} />
     </div>
   )
 }

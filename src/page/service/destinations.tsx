@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AnswerRecord, DestinationFields, EndpointFields } from '../../admin-api/index.ts'
+import { Button } from '../button.tsx'
 import { Field } from '../field.tsx'
 import { Pair, Shown } from '../shown.tsx'
 import { counted, countText, durationText, visibleText } from '../text.ts'
@@ -43,9 +44,10 @@ export function Destinations({ search }: { readonly search: string }): JSX.Eleme
                 <Destination key={each.destination.id} {...each} />
               ))}
               {found.length > limit ? (
-                <button type="button" onClick={() => setLimit(Infinity)}>
-                  Show all {countText(found.length)}
-                </button>
+                <Button
+                  label={`Show all ${countText(found.length)}`}
+                  onClick={() => setLimit(Infinity)}
+                />
               ) : null}
             </>
           )
@@ -106,21 +108,23 @@ function Destination({ destination, problems }: Parts): JSX.Element {
           <a class="button" href={deliveriesPath({ destination: id })}>
             Deliveries
           </a>
-          <button type="button" onClick={() => void session.proposeTest(id)} disabled={!enabled}>
-            Send test event
-          </button>
-          <button type="button" onClick={() => void session.propose('retry', { destination: id })}>
-            Retry failed
-          </button>
-          <button
-            type="button"
+          <Button
+            label="Send test event"
+            onClick={() => void session.proposeTest(id)}
+            disabled={!enabled}
+          />
+          <Button
+            label="Retry failed"
+            onClick={() => void session.propose('retry', { destination: id })}
+          />
+          <Button
+            label="Discard backlog"
             onClick={() => void session.propose('discard', { destination: id })}
-          >
-            Discard backlog
-          </button>
-          <button type="button" onClick={() => void session.proposeSwitch(id)}>
-            {enabled ? 'Disable' : 'Enable'}
-          </button>
+          />
+          <Button
+            label={enabled ? 'Disable' : 'Enable'}
+            onClick={() => void session.proposeSwitch(id)}
+          />
         </div>
       </div>
       <dl class="tiles">

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DeliveryLedger } from '../../model/index.ts'
+import { Button } from '../button.tsx'
 import { Part, Shown } from '../shown.tsx'
 import { counted, countText } from '../text.ts'
 import { usePolled, useRead } from '../use-read.ts'
@@ -65,9 +66,7 @@ function Audit(): JSX.Element {
     <>
       <p class="muted">Counts every delivery in the store and compares the sums with the ledger.</p>
       <div class="actions">
-        <button type="button" onClick={() => setRound(round + 1)}>
-          Count the rows
-        </button>
+        <Button label="Count the rows" onClick={() => setRound(round + 1)} />
       </div>
       {round === 0 ? null : <AuditResult key={round} />}
     </>

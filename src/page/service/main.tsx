@@ -1,5 +1,6 @@
 import { effect } from '@preact/signals'
 import { render, type JSX } from 'preact'
+import { Button } from '../button.tsx'
 import { UncopiedDialog } from '../copy.tsx'
 import { Dialog } from '../dialog.tsx'
 import { focusFilter, onKeys } from '../keys.ts'
@@ -49,9 +50,7 @@ function Page(): JSX.Element {
                   </a>
                 ))}
               </nav>
-              <button type="button" class="link push" onClick={() => void tried(signOut)}>
-                Sign out
-              </button>
+              <Button label="Sign out" class="link push" onClick={() => void tried(signOut)} />
             </>
           ) : null}
         </div>
@@ -110,12 +109,8 @@ function ConfirmDialog(): JSX.Element | null {
     <Dialog title={title} close={close}>
       <p>{consequence}</p>
       <div class="actions">
-        <button type="button" class="primary" onClick={() => void session.confirm(proposal)}>
-          {verb}
-        </button>
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
+        <Button label={verb} class="primary" onClick={() => void session.confirm(proposal)} />
+        <Button label="Cancel" onClick={close} />
       </div>
     </Dialog>
   )

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { AnswerRecord } from '../../admin-api/index.ts'
+import { Button } from '../button.tsx'
 import { Choice, Field, filledFields } from '../field.tsx'
 import { Shown } from '../shown.tsx'
 import { useRead } from '../use-read.ts'
@@ -38,9 +39,7 @@ function ReplayForm({ sources }: Pick<AnswerRecord<'sources'>, 'sources'>): JSX.
       {texts.map(([name, label, placeholder]) => (
         <Field key={name} {...{ label, name, placeholder }} />
       ))}
-      <button type="submit" class="primary">
-        Replay
-      </button>
+      <Button label="Replay" type="submit" class="primary" />
     </form>
   )
 }

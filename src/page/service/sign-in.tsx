@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { Button } from '../button.tsx'
 import { Field, filledFields } from '../field.tsx'
 import { session } from './service-session.ts'
 
@@ -30,9 +31,7 @@ export function SignIn(): JSX.Element {
           autocomplete="current-password"
           required
         />
-        <button type="submit" class="primary">
-          Sign in
-        </button>
+        <Button label="Sign in" type="submit" class="primary" />
       </form>
     </main>
   )

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SourceFields } from '../../admin-api/index.ts'
+import { Button } from '../button.tsx'
 import { copy } from '../copy.tsx'
 import { Choice } from '../field.tsx'
 import { Moment, Pair, Shown } from '../shown.tsx'
@@ -99,9 +100,7 @@ function Setup({ source: { id, writeKeys }, url }: Parts): JSX.Element {
           chosen={snippets[chosen]?.language}
           onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}
         />
-        <button type="button" onClick={() => void copy('sample code', text)}>
-          Copy
-        </button>
+        <Button label="Copy" onClick={() => void copy('sample code', text)} />
       </div>
       <pre tabIndex={0} aria-label={`Set-up of ${id}`}>
         {text}

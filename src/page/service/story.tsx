@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { AnswerRecord, RequestFields } from '../../admin-api/index.ts'
+import { Button } from '../button.tsx'
 import { Moment, Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, counted, countText, reasonText, visibleText } from '../text.ts'
 import { Payload } from '../tree.tsx'
@@ -49,12 +50,8 @@ function Actions({
   }
   return (
     <div class="actions">
-      <button type="button" disabled={state === 'delivered'} onClick={() => propose('retry')}>
-        Retry
-      </button>
-      <button type="button" disabled={state !== 'pending'} onClick={() => propose('discard')}>
-        Discard
-      </button>
+      <Button label="Retry" disabled={state === 'delivered'} onClick={() => propose('retry')} />
+      <Button label="Discard" disabled={state !== 'pending'} onClick={() => propose('discard')} />
     </div>
   )
 }

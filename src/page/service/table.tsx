@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { Button } from '../button.tsx'
 
 export interface Row {
   readonly key: string
@@ -69,16 +70,8 @@ export function Pager<Cursor>({
 }): JSX.Element {
   return (
     <div class="actions">
-      {cursor === undefined ? null : (
-        <button type="button" onClick={() => turn(undefined)}>
-          First page
-        </button>
-      )}
-      {next === null ? null : (
-        <button type="button" onClick={() => turn(next)}>
-          Next page
-        </button>
-      )}
+      {cursor === undefined ? null : <Button label="First page" onClick={() => turn(undefined)} />}
+      {next === null ? null : <Button label="Next page" onClick={() => turn(next)} />}
     </div>
   )
 }
