@@ -7,7 +7,7 @@ import {
   type BatchDefaults,
   type JsonObject,
 } from '../model/index.ts'
-import { closeBrace, openBrace } from './json-bytes.ts'
+import { closeBrace } from './json-bytes.ts'
 import { badRow, parseJson, type BadRow, type Row } from './row.ts'
 
 const sharedMembers: readonly (keyof BatchDefaults)[] = ['context', 'integrations']
@@ -19,9 +19,13 @@ export class Batch {
   #problem: string | undefined
   #hasCalls = false
 
-  /** Reads members of the document that come before or after its calls. Returns a bad row for each error. */
+  /**
+   * Reads the members of the document that come before or after its calls. Returns a bad row for each error.
+   *
+   * @param text - an object with these members, without its closing brace
+   */
   addMembers(text: Buffer, line: number): readonly BadRow[] {
-    const parsed = parseJson(Buffer.concat([Buffer.of(openBrace), text, Buffer.of(closeBrace)]))
+    const parsed = parseJson(Buffer.concat([text, Buffer.of(closeBrace)]))
     if (parsed.kind === 'invalid') {
       const message = `Outside its calls, the batch is not valid ${parsed.problem}`
       return [badRow(line, 'invalid_json', message)]

@@ -1,6 +1,6 @@
 import { Batch } from './batch.ts'
 import { endsWithBatchKey } from './format.ts'
-import { HeldText, type WholeText } from './held-text.ts'
+import { HeldText } from './held-text.ts'
 import { closeBrace, closeBracket, comma, openBrace, openBracket, trimBlank } from './json-bytes.ts'
 import { badRow, leadingLines, parseRow, type BadRow, type Row, type TableRow } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
@@ -88,8 +88,9 @@ export class DocumentReader {
       case 'object':
         return this.#nesting.depth === 0 || (this.#nesting.depth === 1 && byte === openBracket)
       case 'calls':
-      case 'members':
         return role === 'closer' || role === 'separator'
+      case 'members':
+        return role === 'closer'
       case 'closed':
         return false
     }
@@ -109,7 +110,7 @@ export class DocumentReader {
         this.#readCall(rest, byte === closeBracket, rows)
         return
       case 'members':
-        this.#readMember(rest, byte === closeBrace, rows)
+        this.#readMembers(rest, rows)
         return
       case 'closed':
         return
@@ -148,7 +149,7 @@ export class DocumentReader {
     this.#batch = new Batch()
     const before = trimBlank(head.bytes.subarray(0, head.bytes.lastIndexOf('"batch"')))
     const members = before.at(-1) === comma ? before.subarray(0, -1) : before
-    rows.push(...this.#batch.addMembers(members.subarray(1), this.#startLine))
+    rows.push(...this.#batch.addMembers(members, this.#startLine))
     this.#held.complete(Buffer.alloc(0))
     this.#enterParts('calls', closeBracket)
   }
@@ -168,23 +169,14 @@ export class DocumentReader {
     rows.push(this.#batch?.merged(row) ?? row)
   }
 
-  #readMember(rest: Buffer, isLast: boolean, rows: TableRow[]): void {
-    const problems = this.#memberProblems(this.#held.complete(rest), isLast)
-    rows.push(...problems)
-    this.#nextPart()
-    if (isLast) this.#state = 'closed'
-  }
-
-  #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {
-    const line = this.#partLine + leadingLines(text.bytes)
-    const member = trimBlank(text.bytes)
-    // The first part is the text between the array of calls and the next comma or brace. It must be empty.
-    const isFirst = this.#partsRead === 0
-    if (text.isCut) return [badRow(line, 'event_too_large', 'This member of the batch is too long')]
-    if (isFirst && member.length === 0) return []
-    if (isFirst) return [badRow(line, 'invalid_json', 'A comma is missing after the calls')]
-    if (member.length === 0) return [this.#missingBefore(isLast ? 'brace' : 'comma')]
-    return this.#batch?.addMembers(member, line) ?? []
+  #readMembers(rest: Buffer, rows: TableRow[]): void {
+    const { bytes, isCut } = this.#held.complete(rest)
+    // A placeholder for all that comes before, because the text begins with a comma.
+    const members = Buffer.concat([Buffer.from('{"...":0'), bytes])
+    if (isCut)
+      rows.push(badRow(this.#partLine, 'event_too_large', 'The end of the batch is too long'))
+    else rows.push(...(this.#batch?.addMembers(members, this.#partLine) ?? []))
+    this.#state = 'closed'
   }
 
   #missingBefore(what: string): BadRow {
