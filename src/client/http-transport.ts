@@ -2,14 +2,14 @@ import type * as Http from 'node:http'
 import type * as Https from 'node:https'
 import { setImmediate as afterThisTurn } from 'node:timers'
 import { urlToHttpOptions } from 'node:url'
-import type { Answer } from '../http/index.ts'
+import type { AnswerLimits, readAnswer } from '../http/index.ts'
 import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 import { verdict } from './verdict.ts'
 
-/** Maximum size of an answer, enough for a list that rejects every call of a batch. */
-const answerBytesMax = 1024 * 1024
+/** Enough for a list that rejects every call of a batch. */
+const answerLimits: AnswerLimits = { readBytesMax: 1024 * 1024, keptBytesMax: 1024 * 1024 }
 
 /** Where a transport posts batches, with which key, and how long it waits for an answer. */
 export interface HttpTransportOptions {
@@ -36,7 +36,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   const send = async ({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> => {
     const release = clock.hold()
     try {
-      const { http, agent } = await opened
+      const { http, agent, readAnswer } = await opened
       const headers = {
         authorization,
         'content-type': 'application/json',
@@ -44,7 +44,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
         'user-agent': `evroute/${evrouteVersion}`,
       }
       const target = { protocol, hostname, port, path, method: 'POST', agent, headers }
-      return await exchange(http.request(target), body, { signal, timeoutMs, clock })
+      return await exchange(http.request(target), body, { signal, timeoutMs, clock, readAnswer })
     } finally {
       release()
     }
@@ -56,14 +56,15 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   return Object.freeze({ send, close })
 }
 
-interface ExchangeLimits extends Pick<HttpTransportOptions, 'timeoutMs' | 'clock'> {
+interface ExchangeOptions extends Pick<HttpTransportOptions, 'timeoutMs' | 'clock'> {
   readonly signal: AbortSignal
+  readonly readAnswer: typeof readAnswer
 }
 
 function exchange(
   request: Http.ClientRequest,
   body: string,
-  { signal, timeoutMs, clock }: ExchangeLimits,
+  { signal, timeoutMs, clock, readAnswer }: ExchangeOptions,
 ): Promise<TransportOutcome> {
   return new Promise((resolve) => {
     const end = (outcome: TransportOutcome): void => {
@@ -75,10 +76,10 @@ function exchange(
     let failure = new Error('the connection was closed without an answer')
     request.on('response', (response) => {
       isAnswered = true
-      collectAnswer(response, (answer) => end(verdict(answer, clock.nowMs())))
+      void readAnswer(response, answerLimits).then((answer) => end(verdict(answer, clock.nowMs())))
     })
     request.on('error', (error) => (failure = error))
-    // Some requests close without an error. If an answer has begun, `collectAnswer` ends the exchange.
+    // Some requests close without an error. Once an answer has begun, its end also ends the exchange.
     request.on('close', () => {
       if (!isAnswered) end({ kind: 'retry', reason: reasonOf(failure) })
     })
@@ -98,30 +99,11 @@ async function openConnections(isSecure: boolean) {
   const { default: http }: { default: typeof Http | typeof Https } = isSecure
     ? await import('node:https')
     : await import('node:http')
+  const { readAnswer } = await import('../http/index.ts')
   // Use the global agent's proxy and authorities, but not its timeout, which would close idle connections.
   const { options } = http.globalAgent as Https.Agent
-  return { http, agent: new http.Agent({ ...options, keepAlive: true, timeout: undefined }) }
-}
-
-/** Reads an answer until it ends, is cut off or is too long. */
-function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answer) => void): void {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > answerBytesMax) response.destroy()
-    else chunks.push(chunk)
-  })
-  // Ignore an error: `close` follows it, and `complete` is then false.
-  response.on('error', () => undefined)
-  response.on('close', () => {
-    collected({
-      status: response.statusCode ?? 0,
-      retryAfter: response.headers['retry-after'],
-      text: Buffer.concat(chunks).toString('utf8'),
-      isWhole: response.complete && bytes <= answerBytesMax,
-    })
-  })
+  const agent = new http.Agent({ ...options, keepAlive: true, timeout: undefined })
+  return { http, agent, readAnswer }
 }
 
 class DeadlineError extends Error {}

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+
 /** How much of an answer's body to read and to keep. */
 export interface AnswerLimits {
   /** A longer body is not read to its end, and its connection is closed. */
@@ -6,36 +8,27 @@ export interface AnswerLimits {
   readonly keptBytesMax: number
 }
 
-/** The part of an answer's body that was read. */
-export interface AnswerText {
-  readonly text: string
-  /** False if the body was cut off or exceeds the limit. */
-  readonly isWhole: boolean
-}
-
-/** Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws. */
-export async function readAnswer(
-  body: AsyncIterable<Uint8Array>,
+/** Reads an answer's body until it ends, exceeds the limit or is cut off. Never rejects. */
+export function readAnswer(
+  response: IncomingMessage,
   { readBytesMax, keptBytesMax }: AnswerLimits,
-): Promise<AnswerText> {
-  const kept: Uint8Array[] = []
+): Promise<Answer> {
+  const kept: Buffer[] = []
   let readBytes = 0
-  let isWhole = true
-  try {
-    for await (const chunk of body) {
-      if (readBytes < keptBytesMax) kept.push(chunk.subarray(0, keptBytesMax - readBytes))
-      readBytes += chunk.length
-      // Leaving the loop destroys the body and with it the connection.
-      if (readBytes > readBytesMax) {
-        isWhole = false
-        break
-      }
-    }
-  } catch {
-    // The peer or a timeout cut the body off. Keep the part that arrived.
-    isWhole = false
-  }
-  return { text: Buffer.concat(kept).toString('utf8'), isWhole }
+  response.on('data', (chunk: Buffer) => {
+    if (readBytes < keptBytesMax) kept.push(chunk.subarray(0, keptBytesMax - readBytes))
+    readBytes += chunk.length
+    if (readBytes > readBytesMax) response.destroy()
+  })
+  // Ignore an error: `close` follows it, and `complete` is then false.
+  response.on('error', () => undefined)
+  return new Promise((resolve) => {
+    response.on('close', () => {
+      const { statusCode: status = 0, headers, complete } = response
+      const isWhole = complete && readBytes <= readBytesMax
+      resolve({ status, retryAfter: headers['retry-after'], text: textOf(kept), isWhole })
+    })
+  })
 }
 
 /** Returns the value of a header; the first one if there are several. */
@@ -44,9 +37,13 @@ export function headerValue(header: string | string[] | undefined): string | und
 }
 
 /** An HTTP answer to a request that this process sent. */
-export interface Answer extends AnswerText {
+export interface Answer {
   readonly status: number
   readonly retryAfter: string | undefined
+  /** The part of the body that was read. */
+  readonly text: string
+  /** False if the body was cut off or exceeds the limit. */
+  readonly isWhole: boolean
 }
 
 interface AnswerWaiter {

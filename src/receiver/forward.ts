@@ -132,9 +132,8 @@ export class Forwarder {
       const response = await post(target, { headers: sent, rawBody }, options)
       // Without a time limit, a body could arrive slowly for ever, so give the body 5 s.
       const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
-      const { text } = await readAnswer(response, answerLimits)
+      const { status, text } = await readAnswer(response, answerLimits)
       rest?.cancel()
-      const { statusCode: status = 0 } = response
       const answer = { headers: headersOf(response), answer: text }
       return { url, status, durationMs: durationMs(), error: null, ...answer }
     } catch (error) {

@@ -1,25 +1,46 @@
-import { describe, expect, test } from 'vitest'
-import { AnswerHandler, headerValue, readAnswer, type Answer } from '../../src/http/index.ts'
+import { once } from 'node:events'
+import { get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  AnswerHandler,
+  headerValue,
+  listen,
+  readAnswer,
+  type Answer,
+} from '../../src/http/index.ts'
 
 const limits = { readBytesMax: 10, keptBytesMax: 4 }
 
+/** Gets an answer whose body is sent by `write`. */
+async function answered(write: (response: ServerResponse) => void): Promise<Answer> {
+  const listening = await listen((_, response) => write(response), { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => listening.close(0))
+  const [response] = (await once(get(listening.url), 'response')) as [IncomingMessage]
+  return readAnswer(response, limits)
+}
+
 describe('readAnswer', () => {
   test('keeps the beginning of an answer and reads the rest', async () => {
-    const body = new Body(['ab', 'cdef', 'gh'])
-    expect(await readAnswer(body, limits)).toEqual({ text: 'abcd', isWhole: true })
-    expect(body.chunksRead).toBe(3)
+    const answer = await answered((response) => {
+      response.writeHead(503, { 'retry-after': '2' })
+      for (const part of ['ab', 'cdef', 'gh']) response.write(part)
+      response.end()
+    })
+    expect(answer).toEqual({ status: 503, retryAfter: '2', text: 'abcd', isWhole: true })
   })
 
   test('aborts on an answer that is too long', async () => {
-    const body = new Body(['abcdef', 'ghijkl', 'never read'])
-    expect(await readAnswer(body, limits)).toEqual({ text: 'abcd', isWhole: false })
-    expect(body.chunksRead).toBe(2)
-    expect(body.wasLeft).toBe(true)
+    const answer = await answered((response) => {
+      for (const part of ['abcdef', 'ghijkl']) response.write(part)
+    })
+    expect(answer).toEqual({ status: 200, retryAfter: undefined, text: 'abcd', isWhole: false })
   })
 
   test('keeps the part of an answer that arrived before it was cut off', async () => {
-    const body = new Body(['ab', new Error('reset')])
-    expect(await readAnswer(body, limits)).toEqual({ text: 'ab', isWhole: false })
+    const answer = await answered((response) => {
+      response.write('ab', () => response.destroy())
+    })
+    expect(answer).toMatchObject({ text: 'ab', isWhole: false })
   })
 })
 
@@ -68,25 +89,3 @@ describe('headerValue', () => {
     expect(headerValue(header)).toBe(value)
   })
 })
-
-class Body implements AsyncIterable<Uint8Array> {
-  readonly #chunks: readonly (string | Error)[]
-  chunksRead = 0
-  wasLeft = false
-
-  constructor(chunks: readonly (string | Error)[]) {
-    this.#chunks = chunks
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    try {
-      for (const chunk of this.#chunks) {
-        if (chunk instanceof Error) throw await Promise.resolve(chunk)
-        this.chunksRead++
-        yield Buffer.from(chunk)
-      }
-    } finally {
-      this.wasLeft = true
-    }
-  }
-}
