@@ -22,9 +22,6 @@ const styles = {
  */
 export type BodyStyle = keyof typeof styles
 
-/** All styles, in the order in which the documentation lists them. */
-export const bodyStyles: readonly BodyStyle[] = Object.freeze(Object.keys(styles) as BodyStyle[])
-
 /** Rewrites a body in a style: the same JSON value, but different bytes. */
 export function restyleBody(body: string, style: BodyStyle): string {
   return styles[style](body)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bodyStyles, restyleBody } from '../../src/webhook/index.ts'
+import { restyleBody } from '../../src/webhook/index.ts'
 
 const body = '{"a":"é/","b":[1,{"c":"x, y: z","d":null}],"e":{}}'
 
@@ -12,6 +12,9 @@ test.each([
   expect(restyleBody(body, style)).toBe(written)
 })
 
-test.each(bodyStyles)('a body that is %s parses to the same value', (style) => {
-  expect(JSON.parse(restyleBody(body, style))).toEqual(JSON.parse(body))
-})
+test.each(['spaced', 'escaped', 'reordered', 'pretty'] as const)(
+  'a body that is %s parses to the same value',
+  (style) => {
+    expect(JSON.parse(restyleBody(body, style))).toEqual(JSON.parse(body))
+  },
+)

@@ -102,11 +102,6 @@ function replayTarget(
     const hint = 'Pass --to <url>, and leave out --endpoint and EVROUTE_ENDPOINT.'
     throw new SettingError('--endpoint', 'Cannot send captured webhooks to a service', hint)
   }
-  refuseIf(target.bodyStyle !== undefined, [
-    '--body-style',
-    'Cannot use --body-style with a capture: its bodies are sent byte for byte',
-    'Leave it out, or send calls.',
-  ])
   refuseIf(store !== undefined, [
     '--store',
     'Cannot use --store with a capture: a store keeps no headers',

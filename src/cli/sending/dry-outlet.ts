@@ -7,7 +7,7 @@ import {
   type Destination,
 } from '../../model/index.ts'
 import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
-import { restyleBody, signBody } from '../../webhook/index.ts'
+import { signBody } from '../../webhook/index.ts'
 import { intakeQueue, type Outlet, type OutletParts } from './outlet.ts'
 import {
   sourceIdOf,
@@ -53,9 +53,6 @@ function webhookPlanOutlet(parts: OutletParts<WebhookTarget | ConfiguredTarget>)
   const isNamed = target.kind === 'configured'
   const sourceId = isNamed ? target.sourceId : sourceIdOf(target.destination)
   const destinations = isNamed ? target.destinations : [target.destination]
-  const bodyStyle = isNamed ? undefined : target.bodyStyle
-  const styled = (text: string): string =>
-    bodyStyle === undefined ? text : restyleBody(text, bodyStyle)
   const stored = new PlannedEvents()
   const add = (events: readonly NewEvent[]) => Promise.resolve(stored.add(events))
   const intake = new Intake({ add, destinations, runtime })
@@ -64,10 +61,9 @@ function webhookPlanOutlet(parts: OutletParts<WebhookTarget | ConfiguredTarget>)
       // Intake plans only for connected destinations. Plan for all, to show why the others get nothing.
       const { decisions, deliveries } = planEvent(accepted.event, destinations)
       for (const [index, destination] of destinations.entries()) {
-        const text = deliveries.find(({ destinationId }) => destinationId === destination.id)?.body
+        const delivery = deliveries.find(({ destinationId }) => destinationId === destination.id)
         const decided = { ...accepted, decision: decisions[index] }
-        const body = text === undefined ? null : styled(text)
-        report.planned({ ...planFor(decided, destination, body), isNamed })
+        report.planned({ ...planFor(decided, destination, delivery?.body ?? null), isNamed })
       }
     }
   }

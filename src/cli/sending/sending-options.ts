@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EventFilter } from '../../match/index.ts'
 import { fullUrl, limits, parseUrl, SettingError, type Destination } from '../../model/index.ts'
-import { bodyStyles, checkDestination, type BodyStyle } from '../../webhook/index.ts'
+import { checkDestination } from '../../webhook/index.ts'
 import { flag, inGroup, option, withDefaults, type ValuesOf } from '../command.ts'
 import {
   choiceOf,
@@ -28,8 +28,6 @@ export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget | Con
 export interface WebhookTarget {
   readonly kind: 'webhooks'
   readonly destination: Destination
-  /** How to write the bodies; undefined for `JSON.stringify`. */
-  readonly bodyStyle: BodyStyle | undefined
 }
 
 /** Where captured requests are sent again, as they were received. */
@@ -67,11 +65,6 @@ export const webhookOptions = inGroup('Where to:', {
 export const sendingOptions = {
   ...webhookOptions,
   ...inGroup('Where to:', {
-    bodyStyle: option(
-      '--body-style <style>',
-      `write JSON as: ${bodyStyles.join(', ')}`,
-      choiceOf(bodyStyles),
-    ),
     endpoint: option('--endpoint <url>', "send to a service's tracking API instead"),
     writeKey: option('--write-key <key>', 'the write key for --endpoint [EVROUTE_WRITE_KEY]'),
   }),
@@ -163,11 +156,11 @@ async function readTarget(values: SendingValues, io: Io): Promise<WebhookTarget 
   })
   const id = destinationIdFor(given.endpoints.map(({ url }) => url))
   const destination = { ...given, id, sourceIds: [`${commandLineSourceId}:${id}`] }
-  return { kind: 'webhooks', destination, bodyStyle: values.bodyStyle }
+  return { kind: 'webhooks', destination }
 }
 
 /** Options that only apply to webhooks. With a service, they are refused, not ignored. */
-const ofWebhooks = ['to', 'headers', 'secret', 'bodyStyle', 'store', 'retryForMs'] as const
+const ofWebhooks = ['to', 'headers', 'secret', 'store', 'retryForMs'] as const
 
 async function serviceTarget(
   endpoint: string,

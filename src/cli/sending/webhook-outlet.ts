@@ -3,7 +3,6 @@ import { defaultRetention } from '../../delivery/index.ts'
 import { ledgerSince } from '../../model/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
 import { openStore, storeName, type Store } from '../../store/index.ts'
-import { restyleBody, signBody, webhookHeaders, type ComposeRequest } from '../../webhook/index.ts'
 import { intakeQueue, stopGraceMs, type Outlet, type OutletParts } from './outlet.ts'
 import { sourceIdOf, type WebhookTarget } from './sending-options.ts'
 
@@ -68,9 +67,8 @@ async function outletOver(store: Store, parts: WebhookOutletParts): Promise<Outl
 }
 
 function pipelineOver(store: Store, { options, runtime, target }: WebhookOutletParts): Pipeline {
-  const own = { retryForMs: options.retryForMs, compose: composeInStyle(target) }
   return new Pipeline({
-    destinations: [{ ...target.destination, ...own }],
+    destinations: [{ ...target.destination, retryForMs: options.retryForMs }],
     store,
     isStoreOwn: options.store === undefined,
     runtime,
@@ -79,17 +77,6 @@ function pipelineOver(store: Store, { options, runtime, target }: WebhookOutletP
     purges: store.processes === undefined,
     deadlineMs: options.timeoutMs,
   })
-}
-
-/** Returns a function that composes requests in the target's `bodyStyle`; undefined if it has none. */
-function composeInStyle({ destination, bodyStyle }: WebhookTarget): ComposeRequest | undefined {
-  if (bodyStyle === undefined) return undefined
-  const { sharedSecret } = destination
-  return (webhook, endpoint) => {
-    const body = restyleBody(webhook.body, bodyStyle)
-    const signature = sharedSecret === undefined ? undefined : signBody(body, sharedSecret)
-    return { headers: webhookHeaders(endpoint, signature), body }
-  }
 }
 
 /**

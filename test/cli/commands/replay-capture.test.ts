@@ -254,7 +254,6 @@ describe('replay refuses with 2', () => {
     [['--shift-time', 'soon', '--resign'], {}, 'It must be "now", or a duration'],
     [['--resign'], {}, 'Cannot sign again without a secret'],
     [['--secret', 'x'], {}, 'captured webhooks keep the signatures'],
-    [['--body-style', 'pretty'], {}, 'its bodies are sent byte for byte'],
     [['--store', 'sqlite:x.db'], {}, 'a store keeps no headers'],
     [['--flush-at', '5'], {}, 'Cannot use --flush-at with a capture'],
     [['--flush-after', '5s'], {}, 'Cannot use --flush-after with a capture'],

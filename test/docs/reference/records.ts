@@ -81,7 +81,7 @@ const sections: readonly Section[] = [
     kind: 'plan',
     writers: '`delete --dry-run`',
     about: 'What a deletion request would do.',
-    made: ['src/cli/regulations/plan-deletion.ts'],
+    made: ['src/cli/regulations/delete.ts'],
   },
   {
     kind: 'summary',
