@@ -95,9 +95,9 @@ const descriptions: Readonly<Record<string, Describe>> = {
       hint: text.slice(text.lastIndexOf("'")).split('. ').slice(1).join('. '),
     }
   },
-  'commander.unknownOption': ({ command, name, found: [flag = ''] }) => ({
-    message: `Cannot run \`${name}\`: there is no option ${flag}`,
-    hint: otherCase(command, flag),
+  'commander.unknownOption': ({ found: [flag = ''], ...tried }) => ({
+    message: `Cannot run \`${tried.name}\`: there is no option ${flag}`,
+    hint: otherCase(tried.command, flag) ?? commandFirst(tried, tried.rest),
   }),
   'commander.unknownCommand': ({ name, found: [word = ''] }) => ({
     message: `Cannot run \`${name} ${word}\`: there is no such command`,
@@ -105,13 +105,16 @@ const descriptions: Readonly<Record<string, Describe>> = {
   'commander.conflictingOption': ({ found: [one = '', other = ''] }) => ({
     message: `Cannot use ${flagOf(one)} together with ${flagOf(other)}`,
   }),
-  'commander.excessArguments': ({ command, name }) => {
-    // A mistyped subcommand becomes an argument of the default command.
+  'commander.excessArguments': (tried) => {
+    const { command, name } = tried
+    // A mistyped subcommand, or one after flags, becomes an argument of the default command.
     const [word] = command.commands.flatMap(({ args }) => args)
     if (word !== undefined) {
+      const hint = commandFirst(tried, [word])
+      const why = hint === undefined ? 'there is no such command' : 'flags stand before the command'
       return {
-        message: `Cannot run \`${name} ${word}\`: there is no such command`,
-        hint: commandsText(command),
+        message: `Cannot run \`${name} ${word}\`: ${why}`,
+        hint: hint ?? commandsText(command),
       }
     }
     const excess = command.args.slice(command.registeredArguments.length)
@@ -134,6 +137,15 @@ function withoutShort(flags: string): string {
 
 function quoted(words: readonly string[]): string {
   return words.map((word) => JSON.stringify(word)).join(' ')
+}
+
+/** Suggests to put the subcommand that is one of the words before its flags; undefined if no word is one. */
+function commandFirst(
+  { command, name, rest: [flag = ''] }: TriedCommand,
+  words: readonly string[],
+): string | undefined {
+  const found = words.find((word) => command.commands.some((each) => each.name() === word))
+  return found && `Put the command first: \`${name} ${found} ${flag.replace(/=.*/s, '')} ...\`.`
 }
 
 /** Suggests `-V` for `-v`; undefined if there is no such option. */

@@ -84,6 +84,26 @@ describe('main', () => {
       'Cannot show help for "nothing": there is no such command. See `evroute --help`.',
     ],
     [
+      'deliveries --api http://127.0.0.1:1 retry',
+      'Cannot run `evroute deliveries retry`: flags stand before the command. ' +
+        'Put the command first: `evroute deliveries retry --api ...`.',
+    ],
+    [
+      'deliveries --api=http://127.0.0.1:1 show 3',
+      'Cannot run `evroute deliveries show`: flags stand before the command. ' +
+        'Put the command first: `evroute deliveries show --api ...`.',
+    ],
+    [
+      'deliveries --all retry',
+      'Cannot run `evroute deliveries`: there is no option --all. ' +
+        'Put the command first: `evroute deliveries retry --all ...`.',
+    ],
+    [
+      'deliveries --user-id show retri',
+      'Cannot run `evroute deliveries retri`: there is no such command. ' +
+        'Its commands are list, show, retry, discard.',
+    ],
+    [
       'deliveries help nothing',
       'Cannot show help for "nothing": there is no such command. See `evroute deliveries --help`.',
     ],
