@@ -1,4 +1,4 @@
-import { openInput } from '../importer/index.ts'
+import { ForeignFormatError, openInput } from '../importer/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { stoppableStream } from '../runtime/index.ts'
 import type { Io } from './io.ts'
@@ -40,4 +40,16 @@ export async function readBody(path: string, io: Io): Promise<Buffer> {
 export async function openInputOf(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
   tellOfTerminalInput([path], io)
   return stoppableStream(await openInput(path, io.stdin), io.stop)
+}
+
+/** Yields the parts that are read from a file. An error about the file's format names the file. */
+export async function* aboutFile<Part>(
+  path: string,
+  parts: AsyncIterable<Part>,
+): AsyncGenerator<Part> {
+  try {
+    yield* parts
+  } catch (error) {
+    throw error instanceof ForeignFormatError && path !== '-' ? error.about(path) : error
+  }
 }

@@ -48,7 +48,7 @@ const csvHeader = new RegExp(`^${csvCell}(?:[,;\t]${csvCell})+$`, 'u')
 /** Throws `cannot_read_file` for a first line that looks like a CSV header: calls cannot be read from CSV. */
 export function refuseCsv(line: string): void {
   if (!csvHeader.test(line.trim())) return
-  throw unreadable('CSV', 'Write each row as a JSON object. Lists for `audience sync` can be CSV.')
+  throw unreadable('CSV', 'Write each row as a JSON object.')
 }
 
 function unreadable(what: string, hint: string): ForeignFormatError {

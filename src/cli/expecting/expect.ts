@@ -26,7 +26,7 @@ import { readEventRecord, readCapture } from '../../receiver/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
 import type { ExpectValues } from '../commands/expect.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import { openInputOf } from '../input.ts'
+import { aboutFile, openInputOf } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { jsonReply, sendRequest, type HttpRequest } from '../store-access/service-api.ts'
@@ -163,7 +163,7 @@ async function captureResults(
     expectations.map((each) => new ExpectationTracker<NumberedSubject>(each, atMs))
   let trackers: ReturnType<typeof trackersFrom> | undefined
   let badRows = 0
-  for await (const part of readCapture(await openInputOf(path, io))) {
+  for await (const part of aboutFile(path, readCapture(await openInputOf(path, io)))) {
     for (const { line, problem } of part.badRows) {
       badRows += 1
       if (badRows > badRowLinesMax) continue

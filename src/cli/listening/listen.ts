@@ -22,6 +22,7 @@ import type { ListenValues } from '../commands/listen.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
 import { resultRecord, reportResults } from '../expecting/report-results.ts'
+import { aboutFile } from '../input.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { cannotWrite } from '../output/error.ts'
@@ -122,7 +123,7 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): EventProgram |
 async function showLast(view: ListenView, { save, last }: ListenOptions): Promise<void> {
   if (save === undefined || last === undefined) return
   let kept: readonly ReceivedEvent[] = []
-  for await (const { events } of readCapture(await openInput(save))) {
+  for await (const { events } of aboutFile(save, readCapture(await openInput(save)))) {
     kept = [...kept, ...events].slice(-last)
   }
   for (const event of kept) await view.event(event)

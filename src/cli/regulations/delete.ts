@@ -14,7 +14,7 @@ import { sourceError } from '../audiences/refusal.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
-import { openInputOf } from '../input.ts'
+import { aboutFile, openInputOf } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { usageError } from '../output/error.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
@@ -265,7 +265,7 @@ async function* subjects(
 ): AsyncGenerator<string> {
   yield* userIds
   if (file === undefined) return
-  for await (const rows of readUserIds(await openInputOf(file, io), idColumns)) {
+  for await (const rows of aboutFile(file, readUserIds(await openInputOf(file, io), idColumns))) {
     for (const row of rows) {
       if (row.kind === 'bad') rejected(row)
       else yield* row.userIds

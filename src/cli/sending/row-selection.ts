@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { callOfArchivedRow } from '../../archive/index.ts'
-import { ForeignFormatError, openInput, type Row } from '../../importer/index.ts'
+import { ForeignFormatError, openInput, readRows, type Row } from '../../importer/index.ts'
 import { captureRowBytesMax, limits, parseTimestamp, type EventType } from '../../model/index.ts'
 import { stoppable } from '../../runtime/index.ts'
+import { aboutFile } from '../input.ts'
 import type { Io } from '../io.ts'
 import { callIn, isCapturedRow, isListenRecord } from './captured-request.ts'
-import { InputMeter, readInput, type RowSource } from './row-source.ts'
+import { InputMeter, type RowSource } from './row-source.ts'
 
 /** Which rows to select, by type and by time in milliseconds since 1970. An undefined condition selects all. */
 export interface RowSelection {
@@ -103,7 +104,7 @@ async function* readGroups(paths: readonly string[], meter: InputMeter): AsyncGe
   if (inputs.length > 1) for (const { path } of inputs) await checkFormat(path)
   for (const { path, bytes } of inputs) {
     let from = 0
-    for await (const rows of readInput(path, bytes, captureRowBytesMax)) {
+    for await (const rows of aboutFile(path, readRows(bytes, captureRowBytesMax))) {
       yield { path, rows, from }
       from += rows.length
     }
@@ -113,7 +114,7 @@ async function* readGroups(paths: readonly string[], meter: InputMeter): AsyncGe
 /** Throws a ForeignFormatError that names the file. Doesn't check pipes, because they can be read only once. */
 async function checkFormat(path: string): Promise<void> {
   if (path === '-' || !(await stat(path)).isFile()) return
-  const rows = readInput(path, await openInput(path), captureRowBytesMax)
+  const rows = aboutFile(path, readRows(await openInput(path), captureRowBytesMax))
   await rows.next().catch((error: unknown) => {
     // Ignore other errors: they are reported when the file is read again.
     if (error instanceof ForeignFormatError) throw error

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { ForeignFormatError, openInput, readRows, type Row } from '../../importer/index.ts'
+import { openInput, readRows, type Row } from '../../importer/index.ts'
 import {
   isJsonObject,
   liftIntegrations,
@@ -7,7 +7,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../model/index.ts'
-import { tellOfTerminalInput } from '../input.ts'
+import { aboutFile, tellOfTerminalInput } from '../input.ts'
 import type { Io } from '../io.ts'
 import { isCapturedRow } from './captured-request.ts'
 
@@ -44,23 +44,10 @@ export function fileRows(path: string, changes: RowChanges, io: Io): RowSource {
   return {
     total: (parsed) => meter.total(parsed),
     async *[Symbol.asyncIterator]() {
-      for await (const rows of readInput(path, await meter.open(path))) {
+      for await (const rows of aboutFile(path, readRows(await meter.open(path)))) {
         yield { rows: rows.map((row) => changeRow(row, changes)) }
       }
     },
-  }
-}
-
-/** Reads the rows of an open input. Throws `cannot_read_file` naming the path. */
-export async function* readInput(
-  path: string,
-  input: AsyncIterable<Uint8Array>,
-  rowBytesMax?: number,
-): AsyncGenerator<readonly Row[]> {
-  try {
-    yield* readRows(input, rowBytesMax)
-  } catch (error) {
-    throw error instanceof ForeignFormatError && path !== '-' ? error.about(path) : error
   }
 }
 

@@ -3,7 +3,7 @@ import { checkUrl, fullUrl, plainText, recordLine } from '../../model/index.ts'
 import { openCaptureViewer, readCapture } from '../../receiver/index.ts'
 import type { ViewValues } from '../commands/view.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
-import { openInputOf } from '../input.ts'
+import { aboutFile, openInputOf } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
@@ -16,7 +16,7 @@ export async function view(path: string, values: ViewValues, io: Io): Promise<Ex
   const resendTo = to === undefined ? undefined : checkUrl('--to', fullUrl(to))
   await using viewer = await openCaptureViewer({ port, resendTo, secret })
   let badRows = 0
-  for await (const part of readCapture(await openInputOf(path, io))) {
+  for await (const part of aboutFile(path, readCapture(await openInputOf(path, io)))) {
     badRows += part.badRows.length
     for (const event of part.events) await viewer.add(event)
   }

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { InputMeter, readInput } from '../../../src/cli/sending/row-source.ts'
+import { InputMeter } from '../../../src/cli/sending/row-source.ts'
+import { readRows } from '../../../src/importer/index.ts'
 import { CapturedStream } from '../../support/io.ts'
 import { inChunks } from '../../importer/support.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -44,7 +45,7 @@ test('estimates the rows in a gzip file from the inflated bytes, not from the co
   const meter = new InputMeter(io)
   let parsed = 0
   const totals: number[] = []
-  for await (const rows of readInput(path, await meter.open(path))) {
+  for await (const rows of readRows(await meter.open(path))) {
     parsed += rows.length
     if (parsed >= rowsCount / 4) totals.push(meter.total(parsed) ?? 0)
   }

@@ -48,6 +48,15 @@ test('the fields of a capture are read as the receiver wrote them', async () => 
 })
 
 describe('view', () => {
+  test('names a file that is not a capture', async () => {
+    const path = join(await temporaryFolder(), 'w.csv')
+    await writeFile(path, 'a,b\n1,2\n')
+    expect(await run(['view', path])).toMatchObject({
+      code: 7,
+      stderr: `evroute: Cannot read ${path}: it is CSV. Write each row as a JSON object.\n`,
+    })
+  })
+
   test('shows a capture as its receiver did, until a signal', async () => {
     const { path, events } = await makeCapture()
     const { command, page } = await viewing(path)
