@@ -109,7 +109,7 @@ describe('the streams', () => {
     command.stdin.write('{"type":"track","userId":"u_1","event":"E"}\n')
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
-    expect(stderr).toMatch(/^Interrupted: .*The rows that were not read are lost/)
+    expect(stderr).toMatch(/^Interrupted: .*Pass --store/)
   })
 })
 
@@ -124,7 +124,7 @@ describe('a signal', () => {
       const { code, stderr } = await command.ended
       expect(code).toBe(130)
       expect(stderr).toMatch(
-        /\nInterrupted: [\d,]+ of [\d,]+ deliveries pending\. The pending deliveries and .*\n$/,
+        /\nInterrupted: [\d,]+ of [\d,]+ deliveries pending\. The pending deliveries are lost\. .*\n$/,
       )
       expect(stderr).toMatch(/^[\d,]+ read = .* 0 delivered \+ [\d,]+ pending/m)
     },

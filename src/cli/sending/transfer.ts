@@ -250,9 +250,11 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
   if (isStopped && options.dryRun && isOutputClosed(io)) return gravest(codes)
   const open = `${formatCount(ledger.pending)} of ${countOf(ledger.deliveries, 'delivery', 'deliveries')}`
   if (isStopped) {
-    report.note(
-      `Interrupted: ${open} pending${whereTheyStay(outlet)}${whatIsLost(sending, ledger)}`,
-    )
+    const done =
+      ledger.deliveries > 0
+        ? `: ${open} pending${whereTheyStay(outlet)}`
+        : ` after ${countOf(ledger.read, 'row')}`
+    report.note(`Interrupted${done}${whatIsLost(sending, ledger)}`)
     codes.push(exitCodes.interrupted)
   } else if (ledger.pending > 0) {
     report.note(`Still pending: ${open}${whereTheyStay(outlet)}`)
@@ -275,18 +277,13 @@ function whereTheyStay({ storeName }: Outlet): string {
 }
 
 /** Says what an interrupted command loses because it has no `--store`. Empty if `--store` would not help. */
-function whatIsLost(
-  { options, single, outlet }: Sending,
-  { pending }: Pick<Ledger, 'pending'>,
-): string {
+function whatIsLost({ options, single, outlet }: Sending, { read, pending }: Ledger): string {
   const { target, dryRun, virtualClock } = options
   const canStore = target.kind === 'webhooks' && !dryRun && !virtualClock
-  if (!canStore || single !== undefined || outlet.storeName !== undefined) return ''
-  const lost =
-    pending > 0
-      ? 'The pending deliveries and the rows that were not read are lost'
-      : 'The rows that were not read are lost'
-  return `. ${lost}. Pass --store sqlite:<file> to be able to resume`
+  const isKept = single !== undefined || outlet.storeName !== undefined
+  if (!canStore || isKept || read === 0) return ''
+  const lost = pending > 0 ? '. The pending deliveries are lost' : ''
+  return `${lost}. Pass --store sqlite:<file> to be able to resume`
 }
 
 function nextNotes(

@@ -19,7 +19,7 @@ describe('a transfer that is stopped', () => {
     expect(code).toBe(130)
     expect(stderr).toContain('20 deliveries = 2 delivered + 18 pending')
     expect(stderr).toMatch(
-      /\nInterrupted: 18 of 20 deliveries pending\. The pending deliveries and the rows that were not read are lost\. Pass --store sqlite:<file> to be able to resume\n$/,
+      /\nInterrupted: 18 of 20 deliveries pending\. The pending deliveries are lost\. Pass --store sqlite:<file> to be able to resume\n$/,
     )
     expect(endpoint.requests).toHaveLength(12)
   })
@@ -38,9 +38,20 @@ describe('a transfer that is stopped', () => {
     const { code, records, stderr } = await command.ended
     expect(code).toBe(130)
     expect(records.at(-1)).toMatchObject({ kind: 'summary', read: 1, delivered: 1, pending: 0 })
-    expect(stderr).toMatch(
-      /^Interrupted: 0 of 1 delivery pending\. The rows that were not read are lost\. Pass /,
-    )
+    expect(stderr).toMatch(/^Interrupted: 0 of 1 delivery pending\. Pass --store/)
+  })
+
+  test('does not speak of deliveries and losses before the first row', async () => {
+    const command = start(['send', '-f', '-'], { stdin: endless() })
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(stderr).toMatch(/\nInterrupted after 0 rows\n$/)
+
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      await gate().opened
+      yield Buffer.from('')
+    }
   })
 
   test.each(['SIGTERM', 'output_closed'])(
@@ -148,7 +159,7 @@ describe('a transfer that is stopped', () => {
     const { code, stdout, stderr } = await command.ended
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
     expect(stderr).toMatch(
-      /^Interrupted: 2 of 2 deliveries pending. The pending deliveries and the rows/,
+      /^Interrupted: 2 of 2 deliveries pending. The pending deliveries are lost/,
     )
   })
 })
