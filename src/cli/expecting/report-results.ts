@@ -11,6 +11,7 @@ import {
   type Report,
   type ReportCase,
 } from '../output/ci-report.ts'
+import { formatCount } from '../output/numbers.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import type { ReportFile } from './expectation-flags.ts'
 
@@ -75,12 +76,13 @@ function unmetError({ text, account, shortfall }: ExpectationResult): EvrouteErr
 }
 
 function resultText(result: ExpectationResult, style: Style, columns = 80): string {
-  const { text, account, shortfall } = result
-  const line = `${plainText(text)}: ${account}`
-  if (shortfall === undefined) return `${style.good('✔')} ${line}\n`
+  const { text, account, matched, shortfall } = result
+  const name = plainText(text)
+  if (shortfall === undefined)
+    return `${style.good('✔')} ${name}: ${formatCount(matched)} arrived\n`
   const rows = shortfallText(shortfall, columns - indent.length).split('\n')
   const shown = rows.map((row) => indent + (row.startsWith('!') ? style.bad(row) : row))
-  return `${style.bad('✖')} ${line}\n${shown.join('\n')}\n`
+  return `${style.bad('✖')} ${name}: ${account}\n${shown.join('\n')}\n`
 }
 
 const indent = '  '

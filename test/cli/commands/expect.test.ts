@@ -56,8 +56,7 @@ describe('expect --in', () => {
       expect.objectContaining({
         code: 0,
         stdout: '',
-        stderr:
-          '✔ event:Order* x2: expected exactly 2, got 2\n✔ type:page never: expected none, got 0\n',
+        stderr: '✔ event:Order* x2: 2 arrived\n✔ type:page never: 0 arrived\n',
       }),
     )
     expect(await run([...argv, '-q'])).toMatchObject({ code: 0, stderr: '' })
