@@ -81,7 +81,10 @@ export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> =
   requestTimeoutMs: 0,
 })
 
-const notFound = refuse('not_found', 'There is nothing at this path')
+const notFound = refuse(
+  'not_found',
+  'There is nothing at this path; the page is at /_evroute/, and /openapi.json describes the API',
+)
 
 const unauthorized = refuse(
   'unauthorized',

@@ -98,7 +98,18 @@ const rows: readonly Row[] = [
     { method: 'OPTIONS', hasToken: false, headers: { origin: 'null' } },
     { status: 403 },
   ],
-  ['an unknown path', '/', {}, { status: 404, body: refusal('not_found') }],
+  [
+    'an unknown path',
+    '/',
+    {},
+    {
+      status: 404,
+      body: refusal(
+        'not_found',
+        'There is nothing at this path; the page is at /_evroute/, and /openapi.json describes the API',
+      ),
+    },
+  ],
   ['an unknown path, without a token', '/other', { hasToken: false }, { status: 404 }],
   ['an unknown path below /v1', '/v1/nothing', {}, { status: 404, body: refusal('not_found') }],
   ['the path //', '//', {}, { status: 404 }],

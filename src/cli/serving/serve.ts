@@ -62,9 +62,8 @@ async function run(configuration: Configuration, serving: Serving): Promise<void
   })
   try {
     const { url, port, admin } = service.address
-    const inspector = admin === null ? null : `${admin}/_evroute/`
     const { pid } = process
-    const ready = recordLine({ kind: 'ready', url, port, admin, inspector, pid })
+    const ready = recordLine({ kind: 'ready', url, port, admin, inspector: pageOf(admin), pid })
     if (options.json) io.stdout.write(ready)
     announcer.serving(service)
     reloads.follow(service)
@@ -194,7 +193,8 @@ function forProgram(
   const log = logFrom(logLevel, jsonLog(write, systemClock))
   return {
     log,
-    serving: ({ address: { url, admin } }) => log.info('serving', { file: path, url, admin }),
+    serving: ({ address: { url, admin } }) =>
+      log.info('serving', { file: path, url, admin, page: pageOf(admin) }),
     draining: (drainMs) => log.info('draining; send a second signal to end at once', { drainMs }),
     ending: ({ requests }) =>
       log.info('ending; send a second signal to end at once', { requests, graceMs }),
@@ -208,6 +208,10 @@ function forProgram(
       } else log.info('ended', fields)
     },
   }
+}
+
+function pageOf(admin: string | null): string | null {
+  return admin && `${admin}/_evroute/`
 }
 
 /** Interval between checks for a changed file, in milliseconds. */

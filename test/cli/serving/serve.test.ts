@@ -97,6 +97,7 @@ describe('serve', () => {
           file: path,
           url: expect.stringMatching(/^http/) as string,
           admin: expect.stringMatching(/^http/) as string,
+          page: expect.stringMatching(/^http.*\/_evroute\/$/) as string,
         },
         {
           level: 'info',
