@@ -98,19 +98,23 @@ const addRetry = command({
   options: {
     ...filterOptions(['pending', 'failed', 'expired']),
     all: flag('--all', 'every delivery that can be retried'),
+    dryRun: flag('-n, --dry-run', 'only count them'),
     ...accessOptions,
   },
   after: `Examples:
   evroute deliveries retry crm/17
-  evroute deliveries retry --state failed --type track --since 2h
+  evroute deliveries retry --state failed --type track --since 2h --dry-run
   evroute deliveries retry --all --store sqlite:./evroute.db
 
 ${exitCodesText}`,
   run: async (values, { io }, [id]: [string | undefined]) => {
     const selection = selectionOf(id, values)
+    const { dryRun } = values
     const { runReaders } = await import('../store-access/readers.ts')
     const { retryDeliveries } = await import('../deliveries/change.ts')
-    return runReaders({ ...values, write: true }, io, (run) => retryDeliveries(selection, run))
+    return runReaders({ ...values, write: !dryRun }, io, (run) =>
+      retryDeliveries({ selection, dryRun }, run),
+    )
   },
 })
 

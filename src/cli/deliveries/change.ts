@@ -17,30 +17,44 @@ import { deliveriesAtOnce, deliveryPages, filterOfId } from './show.ts'
 /** The deliveries to change: those that an id names, or those that match a filter. */
 export type Selection = { readonly id: string } | { readonly filter: DeliveryFilter }
 
-/** Makes deliveries due at once, with a new retry window, and reports how many. */
-export async function retryDeliveries(selection: Selection, run: ReadersRun): Promise<ExitCode> {
-  const { io, json, deliveries, nowMs } = run
-  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
-  const count = await changeAll((page) => deliveries.retry({ nowMs, filter, ...page }), run)
-  if (json) {
-    await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
-    return exitCodes.ok
-  }
-  await writeData(io, `${countOf(count, 'delivery is', 'deliveries are')} due again\n`)
-  const notes = count > 0 ? [await nextText(filter, run)] : await reasonsOf(selection, filter, run)
-  note(notes, run)
-  return exitCodes.ok
+/** What to change. A dry run only counts the deliveries. */
+interface Change {
+  readonly selection: Selection
+  readonly dryRun: boolean
 }
 
-/** Ends pending deliveries as failed and reports how many. A dry run only counts them. */
-export async function discardDeliveries(
-  { selection, dryRun }: { readonly selection: Selection; readonly dryRun: boolean },
+/** Makes deliveries due at once, with a new retry window, and reports how many. */
+export async function retryDeliveries(
+  { selection, dryRun }: Change,
   run: ReadersRun,
 ): Promise<ExitCode> {
   const { io, json, deliveries, nowMs } = run
   const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
   const count = dryRun
-    ? await countPending(filter, run)
+    ? await countMatching(filter, isRetried, run)
+    : await changeAll((page) => deliveries.retry({ nowMs, filter, ...page }), run)
+  if (json) {
+    await writeData(io, recordLine({ kind: 'retry', deliveries: count, dryRun }))
+    return exitCodes.ok
+  }
+  const text = dryRun
+    ? `${countOf(count, 'delivery', 'deliveries')} would be due again`
+    : `${countOf(count, 'delivery is', 'deliveries are')} due again`
+  await writeData(io, `${text}\n`)
+  if (count === 0) note(await reasonsOf(selection, filter, run), run)
+  else if (!dryRun) note([await nextText(filter, run)], run)
+  return exitCodes.ok
+}
+
+/** Ends pending deliveries as failed and reports how many. */
+export async function discardDeliveries(
+  { selection, dryRun }: Change,
+  run: ReadersRun,
+): Promise<ExitCode> {
+  const { io, json, deliveries, nowMs } = run
+  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
+  const count = dryRun
+    ? await countMatching(filter, isPending, run)
     : await changeAll((page) => deliveries.discard({ nowMs, filter, ...page }), run)
   if (json) {
     await writeData(io, recordLine({ kind: 'discard', deliveries: count, dryRun }))
@@ -78,11 +92,24 @@ async function changeAll(
   }
 }
 
-async function countPending(filter: DeliveryFilter, run: ReadersRun): Promise<number> {
+async function countMatching(
+  filter: DeliveryFilter,
+  matches: (delivery: DeliveryFields) => boolean,
+  run: ReadersRun,
+): Promise<number> {
   let total = 0
-  const request = { filter: { ...filter, states: ['pending'] }, limit: Infinity } as const
-  for await (const page of deliveryPages(request, run)) total += page.length
+  const states = filter.states ?? ['pending', 'failed', 'expired']
+  const request = { filter: { ...filter, states }, limit: Infinity }
+  for await (const page of deliveryPages(request, run)) total += page.filter(matches).length
   return total
+}
+
+function isPending({ state }: DeliveryFields): boolean {
+  return state === 'pending'
+}
+
+function isRetried({ state, lane, reason }: DeliveryFields): boolean {
+  return state === 'pending' ? lane === 'retry' : reason !== 'erased'
 }
 
 const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {

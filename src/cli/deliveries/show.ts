@@ -127,7 +127,7 @@ function outlookOf(delivery: DeliveryFields, { nowMs, waitOf }: TableView): stri
   if (why !== undefined) return why
   const due =
     dueAtMs > nowMs
-      ? `next in ${formatSpan(dueAtMs - nowMs)}`
+      ? `due in ${formatSpan(dueAtMs - nowMs)}`
       : `due for ${formatSpan(nowMs - dueAtMs)}`
   return reason === null ? due : `${due} after ${plainText(reason)}`
 }

@@ -88,9 +88,9 @@ function waitFor({ endpoints }: DestinationStatus, { holds }: DeliveryFields, no
 export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, since }) => {
-      const webhooks = countOf(failures, 'webhook')
+      const requests = countOf(failures, 'request')
       const begin = formatSecond(momentOf(since), nowMs)
-      return `${webhooks} to ${plainText(url)} failed with ${plainText(reason)} since ${begin}, without a retry`
+      return `${requests} to ${plainText(url)} failed with ${plainText(reason)} since ${begin}, without a retry`
     }),
   )
 }

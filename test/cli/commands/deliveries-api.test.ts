@@ -112,7 +112,7 @@ describe('deliveries --api', () => {
     expect(shown.records).toMatchObject([{ kind: 'story', delivery: { id: 'crm/1', parked } }])
   })
 
-  test('names the endpoints that fail webhooks without a retry', async () => {
+  test('counts the requests that endpoints failed without a retry', async () => {
     const at = formatTimestamp(nowMs)
     const fault = { reason: 'status_404', failures: 1_012, since: at, last: at }
     const url = 'https://example.com/hook'
@@ -129,7 +129,7 @@ describe('deliveries --api', () => {
     const { stdout, stderr } = await overApi(admin.url, ['deliveries'])
     expect(stdout).toContain('crm')
     expect(stderr).toMatch(
-      /^1,012 webhooks to https:\/\/example\.com\/…#[0-9a-f]{6} failed with status_404 since .*, without a retry\n$/,
+      /^1,012 requests to https:\/\/example\.com\/…#[0-9a-f]{6} failed with status_404 since .*, without a retry\n$/,
     )
     expect((await overApi(admin.url, ['deliveries', '--json'])).stderr).toBe('')
   })
@@ -165,7 +165,7 @@ describe('deliveries --api', () => {
       { id: 1, lane: 'manual' },
     ])
     expect((await retry('--type', 'page', '--json')).records).toEqual([
-      { v: 1, kind: 'retry', deliveries: 1 },
+      { v: 1, kind: 'retry', deliveries: 1, dryRun: false },
     ])
     expect(await retry('--all')).toMatchObject({ stdout: '2 deliveries are due again\n' })
     expect(await retry('crm/9')).toMatchObject({ code: 2, stdout: '' })

@@ -90,13 +90,13 @@ describe('deliveries list', () => {
     const { code, stdout, stderr } = await run(['deliveries', '--store', url])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
-      'delivery  state      reason/next                   accepted  tries  user  event  messageId',
-      'crm/4     pending    due for 1m                    1m ago        0  u_1   track  m_4',
+      'delivery  state      reason/next                  accepted  tries  user  event  messageId',
+      'crm/4     pending    due for 1m                   1m ago        0  u_1   track  m_4',
       expect.stringMatching(
-        /^crm\/3 {5}pending {4}next in 59m after status_503 {2}1h ago {8}3 {2}u_1 {3}track {2}m_3$/,
+        /^crm\/3 {5}pending {4}due in 59m after status_503 {2}1h ago {8}3 {2}u_1 {3}track {2}m_3$/,
       ),
-      'crm/2     failed     status_404                    1h ago        1  -     page   m_2',
-      'crm/1     delivered                                1h ago        1  u_1   track  m_1',
+      'crm/2     failed     status_404                   1h ago        1  -     page   m_2',
+      'crm/1     delivered                               1h ago        1  u_1   track  m_1',
       '',
     ])
   })
@@ -312,8 +312,25 @@ describe('deliveries retry', () => {
     const { url } = await storeWith({ ...failed, destinationIds: ['crm', 'mail'] }, failed)
     const { code, records, stderr } = await retry(url, 'm_1', '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(records).toEqual([{ v: 1, kind: 'retry', deliveries: 2 }])
+    expect(records).toEqual([{ v: 1, kind: 'retry', deliveries: 2, dryRun: false }])
     expect(await idsOf(url, '--state', 'failed')).toEqual(['crm/3'])
+  })
+
+  test('with --dry-run, counts the deliveries that it would retry, and changes nothing', async () => {
+    const { url } = await storeWith({}, retried, failed, expired, delivered)
+    const before = (await list(url, '--json')).stdout
+    expect(await retry(url, '--all', '--dry-run')).toMatchObject({
+      ...{ code: 0, stdout: '3 deliveries would be due again\n', stderr: '' },
+    })
+    expect((await retry(url, 'crm/3', '-n', '--json')).records).toEqual([
+      { v: 1, kind: 'retry', deliveries: 1, dryRun: true },
+    ])
+    expect(await retry(url, 'crm/5', '-n')).toMatchObject({
+      stdout: '0 deliveries would be due again\n',
+      stderr: 'crm/5 was already delivered\n',
+    })
+    expect((await list(url, '--json')).stdout).toBe(before)
+    expect((await retry(url, '--all', '--json')).records).toMatchObject([{ deliveries: 3 }])
   })
 
   test('retries the deliveries that the flags select, or all with --all', async () => {

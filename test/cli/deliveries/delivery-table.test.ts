@@ -44,7 +44,7 @@ describe('deliveryTable', () => {
       'crm/17                 delivered                                     1h ago        1  -                     identify  5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 failed     status_404                         1h ago       12  東京都千代田区丸の内  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
       'crm/17                 expired    timeout, status_503, ECONNREFUSED  1h ago        9  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
-      'crm/17                 pending    next in 4m                         0s ago        3  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
+      'crm/17                 pending    due in 4m                          0s ago        3  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
     ])
   })
 
@@ -69,7 +69,7 @@ describe('deliveryTable', () => {
       'crm/17              delivered                    1h ago        1  -',
       'crm/17              failed     status_404        1h ago       12  東京都千代田…',
       'crm/17              expired    timeout, status…  1h ago        9  u_1',
-      'crm/17              pending    next in 4m        0s ago        3  u_1',
+      'crm/17              pending    due in 4m         0s ago        3  u_1',
     ])
   })
 
@@ -80,7 +80,7 @@ describe('deliveryTable', () => {
       'crm/17              delivered                       1h ago',
       'crm/17              failed     status_404           1h ago',
       'crm/17              expired    timeout, status_50…  1h ago',
-      'crm/17              pending    next in 4m           0s ago',
+      'crm/17              pending    due in 4m            0s ago',
     ])
   })
 

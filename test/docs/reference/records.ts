@@ -161,7 +161,7 @@ const sections: readonly Section[] = [
   {
     kind: 'retry',
     writers: '`deliveries retry`, the admin API',
-    about: 'How many deliveries are due again.',
+    about: 'How many deliveries are due again. `dryRun` comes from the command line only.',
     made: ['src/cli/deliveries/change.ts', deliveryOperations],
   },
   {
