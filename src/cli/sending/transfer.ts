@@ -250,11 +250,7 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
   if (isStopped && options.dryRun && isOutputClosed(io)) return gravest(codes)
   const open = `${formatCount(ledger.pending)} of ${countOf(ledger.deliveries, 'delivery', 'deliveries')}`
   if (isStopped) {
-    const done =
-      ledger.deliveries > 0
-        ? `: ${open} pending${whereTheyStay(outlet)}`
-        : ` after ${countOf(ledger.read, 'row')}`
-    report.note(`Interrupted${done}${whatIsLost(sending, ledger)}`)
+    report.note(interruptionText(sending, ledger, open))
     codes.push(exitCodes.interrupted)
   } else if (ledger.pending > 0) {
     report.note(`Still pending: ${open}${whereTheyStay(outlet)}`)
@@ -274,6 +270,12 @@ function verdict(sending: EndedSending, ledger: OutletLedger & Ledger): ExitCode
 
 function whereTheyStay({ storeName }: Outlet): string {
   return storeName === undefined ? '' : `, kept in ${storeName}`
+}
+
+function interruptionText(sending: Sending, ledger: Ledger, open: string): string {
+  const lost = whatIsLost(sending, ledger)
+  if (ledger.deliveries === 0) return `Interrupted after ${countOf(ledger.read, 'row')}${lost}`
+  return `Interrupted: ${open} pending${whereTheyStay(sending.outlet)}${lost}`
 }
 
 /** Says what an interrupted command loses because it has no `--store`. Empty if `--store` would not help. */
