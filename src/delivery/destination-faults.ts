@@ -67,7 +67,7 @@ interface Lasting {
   readonly sinceMs: number
   failures: number
   lastMs: number
-  /** How long no failure must occur until the fault counts as over. */
+  /** The fault is over after this time without a failure. */
   quietMs: number
 }
 

@@ -20,7 +20,10 @@ type QueueShare = Pick<QueuePolicies, 'concurrency'> &
 /** Minimum time before a probe, however short the retry window is. */
 const openMsMin = 1_000
 
-/** Makes the policies of a queue. Breakers are open, and endpoints pause, for at most half the retry window. */
+/**
+ * Makes the policies of a queue. Breakers are open, and endpoints pause, for at most half the retry window, so that two
+ * probes fit into it.
+ */
 export function queuePolicies(
   { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,
   { concurrency, rateShare = 1, readyMin = 0 }: QueueShare,

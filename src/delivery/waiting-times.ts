@@ -112,7 +112,7 @@ export class WaitingTimes {
     this.#toAsk.add(destinationId)
   }
 
-  /** Has the store asked about all destinations again. Known due times stay valid until it answers. */
+  /** Makes the dispatcher ask the store about all destinations again. Known due times stay valid until it answers. */
   askAgain(): void {
     for (const id of this.#lanes.keys()) this.#toAsk.add(id)
   }

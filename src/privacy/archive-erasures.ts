@@ -30,7 +30,7 @@ export interface ArchiveErasuresOptions {
 }
 
 /**
- * How long after the time of a regulation calls of its users may still be accepted. Its commit comes later, and the
+ * How long a machine may still accept calls of suppressed users. The time of a regulation is before its commit, and the
  * clocks of machines differ by seconds.
  */
 const suppressingMsMax = 60_000
