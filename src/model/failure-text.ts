@@ -34,6 +34,9 @@ const words: Readonly<Record<string, string>> = {
   breaker_open: 'the endpoint was down for the whole retry window',
   abandoned: 'never tried',
   backlog_full: 'the backlog is full',
+  no_endpoint_left: 'no endpoint can take it any more',
+  discarded: 'discarded by hand',
+  erased: 'its user was deleted',
 }
 
 /** Describes an error code, and appends the code: `connection refused (ECONNREFUSED)`. */

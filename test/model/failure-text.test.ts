@@ -15,6 +15,8 @@ test.each([
   ['status_503', 'answered 503'],
   ['proxy_status_407', 'forward proxy: answered 407'],
   ['proxy_ECONNREFUSED', 'forward proxy: connection refused (ECONNREFUSED)'],
+  ['discarded', 'discarded by hand (discarded)'],
+  ['erased', 'its user was deleted (erased)'],
   ['ESOMETHING', 'ESOMETHING'],
   ['constructor', 'constructor'],
 ])('%s is explained as %j', (code, text) => {

@@ -1,6 +1,6 @@
 import type { DeliveryFields, DestinationFields, EndpointFields } from '../../admin-api/index.ts'
 import { isoOrNull, type LoggedState } from '../../delivery/index.ts'
-import { formatDuration, plainText } from '../../model/index.ts'
+import { failureText, formatDuration, plainText } from '../../model/index.ts'
 import { formatPast, formatSecond, momentOf } from '../output/moments.ts'
 import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
@@ -120,12 +120,8 @@ export function statusText(
     case 'delivered':
       return `delivered on its ${ordinal(delivery.attempts)} attempt${ending(delivery, nowMs)}`
     case 'failed':
-      return `failed${ending(delivery, nowMs)}: ${failureText(delivery)}`
-    case 'expired': {
-      const otherwise = 'its retry window ended before an endpoint accepted it'
-      const why = causeText(delivery.reason, expiries, () => otherwise)
-      return `expired${ending(delivery, nowMs)}: ${why}`
-    }
+    case 'expired':
+      return `${delivery.state}${ending(delivery, nowMs)}: ${reasonText(delivery)}`
   }
 }
 
@@ -149,36 +145,9 @@ function ending({ settledAt }: DeliveryFields, nowMs: number): string {
   return settledAt === null ? '' : ` at ${formatPast(momentOf(settledAt), nowMs)}`
 }
 
-function failureText({ reason }: DeliveryFields): string {
-  return causeText(reason, failures, (causes) =>
-    causes.every((cause) => cause.startsWith('status_'))
-      ? `the ${causes.length === 1 ? 'endpoint' : 'endpoints'} refused it`
-      : 'it can never succeed',
-  )
-}
-
-const failures = {
-  discarded: 'it was discarded by hand',
-  backlog_full: 'too many deliveries were waiting for its destination',
-  no_endpoint_left: 'no endpoint of its destination can take it any more',
-}
-
-const expiries = {
-  abandoned: 'it waited too long for its first attempt',
-  window_over: 'its retry window ended while it was waiting',
-  breaker_open: 'it was parked until its retry window ended, because no endpoint answered',
-}
-
-/** @param otherwise - explains causes that have no text in `texts` */
-function causeText(
-  reason: string | null,
-  texts: Readonly<Record<string, string>>,
-  otherwise: (causes: readonly string[]) => string,
-): string {
+function reasonText({ reason }: DeliveryFields): string {
   const causes = plainText(reason ?? 'no reason was given').split(', ')
-  const [, text = otherwise(causes)] =
-    Object.entries(texts).find(([cause]) => causes.includes(cause)) ?? []
-  return `${text} (${causes.join(', ')})`
+  return causes.map(failureText).join(', ')
 }
 
 /** Formats an ordinal number: `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`. */

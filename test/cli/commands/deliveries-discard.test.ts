@@ -24,7 +24,7 @@ describe('deliveries discard', () => {
     expect(stderr).toContain('Discarded deliveries have failed with the reason "discarded"')
     expect(await pendingIn(url)).toEqual([])
     expect((await run(['deliveries', 'show', 'crm/1', '--store', url])).stdout).toContain(
-      'it was discarded by hand (discarded)',
+      'discarded by hand (discarded)',
     )
     expect(await run(['audit', '--store', url])).toMatchObject({ code: 0 })
     const again = await run(['deliveries', 'retry', '--all', '--json', '--store', url])

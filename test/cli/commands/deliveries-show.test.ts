@@ -50,7 +50,7 @@ describe('deliveries show', () => {
       'Source       website',
       'Destination  crm',
       String.raw`Accepted     ${time} \(1h ago\)`,
-      String.raw`State        failed at ${time} \((59m( \d+s)?|1h) ago\): the endpoint refused it \(status_404\)`,
+      String.raw`State        failed at ${time} \((59m( \d+s)?|1h) ago\): answered 404`,
       '',
       'Requests',
       String.raw`  ${time}\.\d{3}  attempt 1  status_503  https://example.com/…#[0-9a-f]{6}  12ms`,

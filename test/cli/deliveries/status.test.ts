@@ -44,39 +44,39 @@ describe('statusText', () => {
     ],
     [
       { ...ended, state: 'failed', reason: 'status_404' },
-      'failed at 10:28:00 (2m ago): the endpoint refused it (status_404)',
+      'failed at 10:28:00 (2m ago): answered 404',
     ],
     [
       { ...ended, state: 'failed', reason: 'status_404, status_410' },
-      'failed at 10:28:00 (2m ago): the endpoints refused it (status_404, status_410)',
+      'failed at 10:28:00 (2m ago): answered 404, answered 410',
     ],
     [
       { ...ended, state: 'failed', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
-      'failed at 10:28:00 (2m ago): it can never succeed (DEPTH_ZERO_SELF_SIGNED_CERT)',
+      'failed at 10:28:00 (2m ago): self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)',
     ],
     [
       { ...ended, state: 'failed', reason: 'no_endpoint_left' },
-      'failed at 10:28:00 (2m ago): no endpoint of its destination can take it any more (no_endpoint_left)',
+      'failed at 10:28:00 (2m ago): no endpoint can take it any more (no_endpoint_left)',
     ],
     [
       { ...ended, state: 'expired', reason: 'timeout, status_503' },
-      'expired at 10:28:00 (2m ago): its retry window ended before an endpoint accepted it (timeout, status_503)',
+      'expired at 10:28:00 (2m ago): no answer in time (timeout), answered 503',
     ],
     [
       { ...ended, state: 'expired', reason: 'abandoned' },
-      'expired at 10:28:00 (2m ago): it waited too long for its first attempt (abandoned)',
+      'expired at 10:28:00 (2m ago): never tried (abandoned)',
     ],
     [
       { ...ended, state: 'expired', reason: 'window_over' },
-      'expired at 10:28:00 (2m ago): its retry window ended while it was waiting (window_over)',
+      'expired at 10:28:00 (2m ago): the retry window has ended (window_over)',
     ],
     [
       { ...ended, state: 'expired', reason: 'breaker_open, ECONNREFUSED' },
-      'expired at 10:28:00 (2m ago): it was parked until its retry window ended, because no endpoint answered (breaker_open, ECONNREFUSED)',
+      'expired at 10:28:00 (2m ago): the endpoint was down for the whole retry window (breaker_open), connection refused (ECONNREFUSED)',
     ],
     [
       { dueAtMs: null, settledAtMs: null, state: 'failed', reason: null },
-      'failed: it can never succeed (no reason was given)',
+      'failed: no reason was given',
     ],
   ])('of %j is: %s', (details, text) => {
     expect(statusText(logged(details), { nowMs, waitOf: () => undefined })).toBe(text)
