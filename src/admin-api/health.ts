@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { json, refuseMethod, send, type Answer } from './answer.ts'
-import type { Readiness } from './ports.ts'
+import type { AdminApiOptions } from './ports.ts'
 
 /** Answers `GET /healthz` (always 200) and `GET /readyz` (200, or 503 with the reasons) without a token. */
 export function healthHandler(
-  ready: Readiness,
+  ready: AdminApiOptions['ready'],
   log: Log,
 ): (request: IncomingMessage, response: ServerResponse, next: () => void) => void {
   return (request, response, next) => {
@@ -19,7 +19,7 @@ export function healthHandler(
   }
 }
 
-async function readiness(ready: Readiness, log: Log): Promise<Answer> {
+async function readiness(ready: AdminApiOptions['ready'], log: Log): Promise<Answer> {
   const reasons = await ready().catch((error: unknown) => {
     log.warn('readiness could not be checked', { error: messageOf(error) })
     return ['Readiness could not be checked']

@@ -31,7 +31,8 @@ export interface AdminApiOptions {
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
   readonly audiences: AudienceOperations
   readonly regulations: RegulationOperations
-  readonly ready: Readiness
+  /** Returns why the service is not ready; an empty list if it is ready. */
+  readonly ready: () => Promise<readonly string[]>
   readonly metrics: Metrics
   readonly sessions: PageSessions
   /** Logs each request that changes or sends something. */
@@ -49,20 +50,11 @@ export interface AdminAccess {
   readonly metricsToken: string | null
 }
 
-/** Returns why a service is not ready; an empty list if it is ready. */
-export type Readiness = () => Promise<readonly string[]>
-
-/** The configured sources, and the URL that they send to. */
+/** The configured sources, without the counts of their calls, and the URL that they send to. */
 export interface SourcesState {
   readonly url: string
-  readonly sources: readonly SourceState[]
+  readonly sources: readonly Omit<SourceFields, 'accepted' | 'rejected' | 'latestRejected'>[]
 }
-
-/** A configured source, without the counts of its calls. */
-export type SourceState = Pick<
-  SourceFields,
-  'id' | 'enabled' | 'writeKeys' | 'destinations' | 'archived'
->
 
 /** Actions on a destination in this process. For an unknown id, `setEnabled` returns false and `sendTest` undefined. */
 export interface DestinationActions {

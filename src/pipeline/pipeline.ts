@@ -37,11 +37,13 @@ export interface PipelineOptions extends Omit<TargetsOptions, 'shareOf'> {
   readonly guard?: AddressGuard
   /** How long the store keeps settled deliveries; `defaultRetention` by default. */
   readonly retention?: RetentionPolicy
-  /** Whether this pipeline purges the store; true by default. */
-  readonly purges?: boolean
   readonly adding?: AddingBytes
-  /** Whether to wait while the store is temporarily unusable. By default, an outage ends all work. */
-  readonly outlastsOutages?: boolean
+  /**
+   * True for the pipeline of a service: it waits while the store is temporarily unusable, and purges a shared store. By
+   * default, an outage ends all work, and a shared store is left to the services that purge it, because their retention
+   * may differ from this pipeline's.
+   */
+  readonly isService?: boolean
   /** Called with the error that made the store unusable. Nothing is sent afterwards. */
   readonly failed?: (error: unknown) => void
 }
@@ -81,14 +83,14 @@ export class Pipeline {
     this.#shares = shares
     const shareOf = shares && ((destination: Destination) => shares.shareOf(destination))
     this.#targets = new Targets({ ...options, shareOf })
-    const { isStoreOwn = false, failed, outlastsOutages = false } = options
+    const { isStoreOwn = false, failed, isService = false } = options
     this.#dispatcher = new Dispatcher({
       store,
       targets: this.#targets.configure(this.#sending(options)).targets,
       runtime,
       dedupeWindowMs: () => this.#retention.policy.messageIdsMs,
       keepsParked: !isStoreOwn,
-      outlastsOutages,
+      outlastsOutages: isService,
       maySend: () => shares?.maySend ?? true,
       peers: shares,
       readyMin: shares === undefined ? ownReadyMin : 0,
@@ -102,7 +104,7 @@ export class Pipeline {
   start(): void {
     this.#shares?.start()
     if (this.#options.isStoreOwn === true) return
-    if (this.#purges) this.#retention.start()
+    if (this.#shares === undefined || this.#options.isService === true) this.#retention.start()
     this.#dispatcher.wake()
     this.#lookAgain()
   }
@@ -185,10 +187,6 @@ export class Pipeline {
     await this.#options.store.close()
   }
 
-  get #purges(): boolean {
-    return this.#options.purges ?? true
-  }
-
   #newIntake(destinations: readonly SendingDestination[]): Intake {
     const { runtime } = this.#options
     return new Intake({ add: this.add.bind(this), destinations, runtime })
@@ -205,7 +203,7 @@ export class Pipeline {
     return new ProcessShares({
       processes,
       destinationIds: () => this.#targets.destinationIds,
-      looksAfterStore: this.#purges,
+      looksAfterStore: this.#options.isService === true,
       runtime: this.#options.runtime,
       changed: () => this.#share(),
       failed: (error) => this.#dispatcher.fail(error),

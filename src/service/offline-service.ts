@@ -34,8 +34,6 @@ export class OfflineService {
       store,
       runtime,
       retention,
-      // Leave a shared store to the services that purge it: their retention may differ from this command's.
-      purges: store.processes === undefined,
       guard: new AddressGuard({ allow: network.allow }),
     })
     const common = {

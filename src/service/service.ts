@@ -102,7 +102,7 @@ export class Service implements AsyncDisposable {
       trace: tracing.send,
       senderThreads: senderThreads(configuration.senderThreads),
       adding: this.#adding,
-      outlastsOutages: true,
+      isService: true,
       failed: (error) => {
         this.#readiness.failed()
         failed?.(error)

@@ -21,13 +21,14 @@ interface SharedPipeline {
   readonly processes?: DeliveringProcesses
   readonly id: string
   readonly store?: MemoryStore
+  readonly isService?: boolean
 }
 
 /** Starts a pipeline with a store of its own that shares an endpoint with other pipelines. */
 function startPipeline(
   endpoint: TestEndpoint,
   clock: ManualClock,
-  { processes, id, store = new MemoryStore() }: SharedPipeline,
+  { processes, id, store = new MemoryStore(), isService = false }: SharedPipeline,
 ) {
   const recording = recordingRuntime(clock)
   const connections: string[] = []
@@ -42,6 +43,7 @@ function startPipeline(
     runtime: { ...recording.runtime, newId: () => id },
     store: Object.assign(store, { processes }),
     connection: ({ kind }) => connections.push(kind),
+    isService,
   })
   pipeline.start()
   onTestFinished(() => pipeline.close())
@@ -136,13 +138,20 @@ test('a permanent error of a heartbeat stops the dispatcher', async () => {
 })
 
 test.each([
-  { title: 'a shared store is purged', isShared: true, rowsMax: 2_000 },
   {
-    title: 'a store of one process, which long purges would block, is purged',
-    isShared: false,
-    rowsMax: 200,
+    title: 'a service purges a shared store in steps of 2,000 rows',
+    isShared: true,
+    isService: true,
+    rows: [2_000],
   },
-])('$title in steps of $rowsMax rows', async ({ isShared, rowsMax }) => {
+  { title: 'a command purges no shared store', isShared: true, isService: false, rows: [] },
+  {
+    title: 'a store of one process, which long purges would block, is purged in steps of 200 rows',
+    isShared: false,
+    isService: false,
+    rows: [200],
+  },
+])('$title', async ({ isShared, isService, rows }) => {
   const clock = new ManualClock(startMs)
   const steps: number[] = []
   const store = new (class extends MemoryStore {
@@ -153,7 +162,12 @@ test.each([
   })()
   const registry = new ProcessRegistry(() => clock.nowMs())
   const endpoint = await TestEndpoint.start()
-  startPipeline(endpoint, clock, { id: 'p-1', store, ...(isShared && { processes: registry }) })
+  startPipeline(endpoint, clock, {
+    id: 'p-1',
+    store,
+    isService,
+    ...(isShared && { processes: registry }),
+  })
   await clock.advance(60_000)
-  expect(new Set(steps)).toEqual(new Set([rowsMax]))
+  expect([...new Set(steps)]).toEqual(rows)
 })

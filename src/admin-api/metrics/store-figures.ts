@@ -1,13 +1,10 @@
-import type { DeliveryStore } from '../../delivery/index.ts'
+import type { Backlog, DeliveryStore } from '../../delivery/index.ts'
 import { messageOf } from '../../model/index.ts'
 import { stopwatch, type Runtime, type Timer } from '../../runtime/index.ts'
 import type { TableRows } from '../../store/index.ts'
 
 /** The backlog of a destination. */
-export interface QueueState {
-  readonly destinationId: string
-  /** Pending deliveries, including those in flight. */
-  readonly pending: number
+export interface QueueState extends Backlog {
   /** The earliest due time of deliveries not in flight, in milliseconds since 1970; null if there are none. */
   readonly oldestDueAtMs: number | null
 }

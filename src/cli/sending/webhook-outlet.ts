@@ -73,8 +73,6 @@ function pipelineOver(store: Store, { options, runtime, target }: WebhookOutletP
     isStoreOwn: options.store === undefined,
     runtime,
     retention: commandRetention,
-    // A shared store belongs to a service, which decides how long to keep data.
-    purges: store.processes === undefined,
     deadlineMs: options.timeoutMs,
   })
 }
