@@ -2,12 +2,9 @@ import type { AddressGuard } from '../http/index.ts'
 import {
   AddressRefusedError,
   checkUrl,
-  checkWholeNumber,
   hiddenEndpoint,
   limits,
   messageOf,
-  parseRate,
-  rateForms,
   SettingError,
   systemCode,
   type Destination,
@@ -31,7 +28,6 @@ export interface DestinationSettings
 export type EndpointSettings = Omit<Endpoint, 'headers'> & Partial<Pick<Endpoint, 'headers'>>
 
 const concurrencyDefault = 10
-const concurrencyMax = 1_000
 
 /** Set by evroute or the connection. Signature and trace headers are reserved even while they are turned off. */
 const reservedHeaders = new Set([
@@ -64,7 +60,8 @@ export interface NameFinding {
 }
 
 /**
- * Copies, checks and freezes the settings of a destination.
+ * Copies, checks and freezes the settings of a destination. Doesn't check its numbers and rates, which the schema of a
+ * configuration checks.
  *
  * @param guard - refuses URLs with forbidden IP addresses. {@link checkNames} checks host names
  * @throws SettingError that names the setting and the values it accepts
@@ -76,10 +73,6 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
       'endpoints',
       `Cannot use ${endpoints.length} URLs: a destination must have 1 to ${limits.endpointsMax} endpoints`,
     )
-  }
-  checkWholeNumber('concurrency', concurrency, [1, concurrencyMax])
-  if (settings.backlogMax !== undefined) {
-    checkWholeNumber('backlogMax', settings.backlogMax, [1, Number.MAX_SAFE_INTEGER])
   }
   const checked = endpoints.map((endpoint, index) => checkEndpoint(endpoint, index, guard))
   refuseRepeats(checked)
@@ -143,9 +136,6 @@ function checkEndpoint(
   const { rate, tls } = settings
   if (tls !== undefined && !url.startsWith('https:')) {
     throw new SettingError(`${setting}.tls`, 'Cannot use certificates: the URL is not https')
-  }
-  if (rate !== undefined && parseRate(rate) === undefined) {
-    throw new SettingError(`${setting}.rate`, `Cannot use "${rate}": it must be ${rateForms}`)
   }
   return Object.freeze({
     url,

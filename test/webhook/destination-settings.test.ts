@@ -108,15 +108,6 @@ describe('checkDestination', () => {
       'Cannot list https://example.com/ twice: each endpoint must have a different URL',
     )
   })
-
-  test.each([0, -1, 1.5, 1_001, Number.NaN, Number.POSITIVE_INFINITY])(
-    'refuses a concurrency of %d',
-    (concurrency) => {
-      const error = refusal(settings({ concurrency }))
-      expect(error.setting).toBe('concurrency')
-      expect(error.message).toContain('a whole number from 1 to 1000')
-    },
-  )
 })
 
 describe('the URL of an endpoint', () => {
