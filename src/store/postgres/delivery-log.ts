@@ -129,7 +129,6 @@ export function deliveryLog(
   Pick<DeliveryStore, 'purge'> &
   Readonly<Record<'tableRows', () => Promise<readonly TableRows[]>>> {
   const { reading, working, clock, announce } = parts
-  const audits = new Audits(reading)
   const change = <Result>(script: () => Script<Result>): Promise<Result> =>
     clock.inAgreement(() => working.change(script))
   return {
@@ -151,48 +150,43 @@ export function deliveryLog(
     },
     discard: (request) => change(() => discard(logEngine, request)),
     purge: (request) => clock.inAgreement(() => purge(request, parts)),
-    audit: () => audits.next(),
+    audit: oneAtATime(() => audit(reading)),
     // From the server's statistics, which lag a little.
     tableRows: () => reading.rows<TableRows>({ sql: tableRowsSql, values: [] }),
   }
 }
 
-/** Runs one audit at a time, because each reads every delivery. */
-class Audits {
-  readonly #database: Database
-  #running: Promise<unknown> = Promise.resolve()
-  #next: Promise<StoreAudit> | undefined
-
-  constructor(database: Database) {
-    this.#database = database
-  }
-
-  /** Returns the next audit, which begins once the current one has ended. Calls made until then share it. */
-  next(): Promise<StoreAudit> {
-    this.#next ??= this.#running.then(() => {
-      this.#next = undefined
-      const audit = this.#audit()
-      this.#running = audit.catch(() => undefined)
-      return audit
+/**
+ * Returns a function that runs one audit at a time, because each reads every delivery. The next audit begins once the
+ * current one has ended. Calls made until then share it.
+ */
+function oneAtATime(audit: () => Promise<StoreAudit>): () => Promise<StoreAudit> {
+  let running: Promise<unknown> = Promise.resolve()
+  let next: Promise<StoreAudit> | undefined
+  return () => {
+    next ??= running.then(() => {
+      next = undefined
+      const audited = audit()
+      running = audited.catch(() => undefined)
+      return audited
     })
-    return this.#next
+    return next
   }
+}
 
-  async #audit(): Promise<StoreAudit> {
-    const read = (): Script<AuditRow | undefined> =>
-      firstRow<AuditRow>({ sql: auditSql, values: [] })
-    const row = (await this.#database.change(read, { isLong: true })) ?? {}
-    const of = (prefix: string) => ({
-      delivered: row[`${prefix}_delivered`] ?? 0,
-      failed: row[`${prefix}_failed`] ?? 0,
-      expired: row[`${prefix}_expired`] ?? 0,
-    })
-    return {
-      ledger: ledgerOf(row),
-      counted: { ...of('counted'), pending: row['counted_pending'] ?? 0 },
-      purged: of('purged'),
-      withoutBody: row['without_body'] ?? 0,
-    }
+async function audit(database: Database): Promise<StoreAudit> {
+  const read = (): Script<AuditRow | undefined> => firstRow<AuditRow>({ sql: auditSql, values: [] })
+  const row = (await database.change(read, { isLong: true })) ?? {}
+  const of = (prefix: string) => ({
+    delivered: row[`${prefix}_delivered`] ?? 0,
+    failed: row[`${prefix}_failed`] ?? 0,
+    expired: row[`${prefix}_expired`] ?? 0,
+  })
+  return {
+    ledger: ledgerOf(row),
+    counted: { ...of('counted'), pending: row['counted_pending'] ?? 0 },
+    purged: of('purged'),
+    withoutBody: row['without_body'] ?? 0,
   }
 }
 
