@@ -1,18 +1,14 @@
-import type { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
-import { closedError } from '../store-errors.ts'
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from '../audiences/audience-rows.ts'
 import { RegulationRows } from '../regulations/regulation-rows.ts'
 import { Counts } from './counts.ts'
-import type { Database } from './database.ts'
 import { openFile, type OpenedFile } from './store-file.ts'
 import { FileLog } from './file-log.ts'
 import { expectNotMoved } from './moves.ts'
 import { expectTables } from './schema.ts'
 import { Statements } from './statements.ts'
-import { isBusy, storeError } from './store-error.ts'
-import { WriteQueue } from './write-queue.ts'
+import { isBusy } from './store-error.ts'
 
 /** How long a writer waits for its turn while another process is busy delivering, in milliseconds. */
 const patienceMs = 30_000
@@ -33,18 +29,10 @@ const checkpointPages = 32_000
 export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']
   readonly regulations: StoreLog['regulations']
-  readonly #path: string
-  readonly #database: Database
-  readonly #writes: WriteQueue
-  #closed: Promise<void> | undefined
 
-  private constructor({ path, database }: OpenedFile) {
-    const statements = new Statements(database)
-    const counts = new Counts(statements)
-    super({ statements, counts })
-    this.#path = path
-    this.#database = database
-    this.#writes = new WriteQueue(database, [counts])
+  private constructor(file: OpenedFile) {
+    const statements = new Statements(file.database)
+    super(file, { statements, counts: new Counts(statements) })
     this.audiences = new AudienceRows(this.sql)
     this.regulations = new RegulationRows(this.sql)
   }
@@ -60,24 +48,14 @@ export class SqliteLog extends FileLog implements StoreLog {
     })
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
-  }
-
-  async #close(): Promise<void> {
-    await this.#writes.idle()
-    this.#database.close()
-  }
-
   protected write<Result>(work: () => Result): Promise<Result> {
     return this.read(() => this.#write(work))
   }
 
   async #write<Result>(work: () => Result): Promise<Result> {
     const elapsedMs = stopwatch()
-    const result = await this.#writes.run(() => {
-      expectNotMoved(this.#database, this.#path)
+    const result = await this.writes.run(() => {
+      expectNotMoved(this.database, this.path)
       return work()
     })
     // Pause, so that the delivering process gets its turn between batches.
@@ -85,20 +63,15 @@ export class SqliteLog extends FileLog implements StoreLog {
     return result
   }
 
-  #errorOf(error: unknown): EvrouteError {
-    // After `close`, the error only says that closing interrupted the work.
-    return this.#closed === undefined ? storeError(this.#path, error) : closedError()
-  }
-
   protected async read<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
     const waitedMs = stopwatch()
     for (;;) {
-      if (this.#closed !== undefined) throw closedError()
+      this.expectOpen()
       try {
         return await work()
       } catch (error) {
-        if (!isBusy(error) || waitedMs() > patienceMs) throw this.#errorOf(error)
+        if (!isBusy(error) || waitedMs() > patienceMs) throw this.errorOf(error)
       }
       await sleep(systemClock, 1)
     }

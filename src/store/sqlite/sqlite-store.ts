@@ -13,7 +13,6 @@ import type {
 import type { DeliveryLedger } from '../../model/index.ts'
 import { StoredAudiences } from '../audiences/stored-audiences.ts'
 import { StoredRegulations } from '../regulations/stored-regulations.ts'
-import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
 import { scriptOf, sql, type Script } from '../sql.ts'
 import { beginEnds, type EndRequest } from '../log/first-tries.ts'
@@ -38,7 +37,6 @@ import { settle } from './settling.ts'
 import { Statements } from './statements.ts'
 import type { StoreParts } from './store-parts.ts'
 import { storeError } from './store-error.ts'
-import { WriteQueue } from './write-queue.ts'
 
 /** The value of `PRAGMA synchronous` with which a commit waits until it is on disk. */
 const synchronousFull = 2
@@ -62,13 +60,9 @@ interface StoreLocation {
 export class SqliteStore extends FileLog implements Store {
   readonly audiences: StoredAudiences
   readonly regulations: StoredRegulations
-  readonly #path: string
-  readonly #database: Database
   readonly #file: ReturnType<typeof fileOf> | undefined
   readonly #bounds: MemoryBounds | undefined
   readonly #parts: StoreParts
-  readonly #writes: WriteQueue
-  #closed: Promise<void> | undefined
 
   private constructor(database: Database, { path, lock, bounds }: StoreLocation) {
     const statements = new Statements(database)
@@ -78,14 +72,13 @@ export class SqliteStore extends FileLog implements Store {
       leases: new Leases(),
       keepsLog: bounds?.endedMax !== 0,
     }
-    super(parts)
-    this.#path = path
-    this.#database = database
-    this.#file = lock && fileOf(database, path, lock)
+    const file = lock && fileOf(database, path, lock)
+    const { guard, checkpoints } = file ?? {}
+    const memory = bounds && new MemoryBounds(parts, bounds)
+    super({ path, database }, parts, [memory, parts.counts, guard, checkpoints])
+    this.#file = file
     this.#parts = parts
-    this.#bounds = bounds && new MemoryBounds(parts, bounds)
-    const { guard, checkpoints } = this.#file ?? {}
-    this.#writes = new WriteQueue(database, [this.#bounds, parts.counts, guard, checkpoints])
+    this.#bounds = memory
     this.audiences = new StoredAudiences({
       database: this.sql,
       addEvents: (batch) =>
@@ -198,16 +191,11 @@ export class SqliteStore extends FileLog implements Store {
     return this.read(() => this.#parts.counts.ofDestinations())
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
-  }
-
-  async #close(): Promise<void> {
+  protected override async end(): Promise<void> {
     this.#bounds?.close()
-    await this.#writes.idle()
+    await this.writes.idle()
     this.#file?.checkpoints.finish()
-    this.#database.close()
+    await super.end()
     this.#file?.lock.release()
   }
 
@@ -215,9 +203,9 @@ export class SqliteStore extends FileLog implements Store {
     await Promise.resolve()
     this.#expectUsable()
     try {
-      return await this.#writes.run(work, undo)
+      return await this.writes.run(work, undo)
     } catch (error) {
-      throw storeError(this.#path, error)
+      throw storeError(this.path, error)
     }
   }
 
@@ -227,17 +215,13 @@ export class SqliteStore extends FileLog implements Store {
     try {
       return await work()
     } catch (error) {
-      if (this.#closed !== undefined) throw closedError()
-      throw storeError(this.#path, error)
+      throw this.errorOf(error)
     }
   }
 
-  /**
-   * Throws after `close`, or once the file was replaced. Call it right before doing or queueing work: `close` waits
-   * only for work that was queued before.
-   */
+  /** Throws after `close`, or once the file was replaced. */
   #expectUsable(): void {
-    if (this.#closed !== undefined) throw closedError()
+    this.expectOpen()
     this.#file?.guard.expectUnharmed()
   }
 }
