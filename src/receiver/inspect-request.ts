@@ -59,7 +59,7 @@ export class RequestReader {
       case 'complete': {
         await this.#turns.wait(bytes.length)
         const signature = headers['x-signature']
-        const suspect = { body: bytes, signature, headers, path: request.url }
+        const suspect = { body: bytes, signature, headers }
         return {
           ...readWebhook(bytes),
           signature: this.#judge?.(suspect, clock.nowMs()) ?? uncheckedSignature,

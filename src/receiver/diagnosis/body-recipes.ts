@@ -1,5 +1,5 @@
-import { brotliDecompressSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
-import { isJsonObject, limits } from '../../model/index.ts'
+import { gzipSync } from 'node:zlib'
+import { isJsonObject } from '../../model/index.ts'
 import type { JsonStyle } from '../../webhook/index.ts'
 import type { BodyRecipe, SuspectBody } from './suspect.ts'
 
@@ -10,9 +10,6 @@ const compressionLevels = [6, 9, 1]
 const gzipSystems = [3, 255, 19, 10, 0]
 const gzipSystemOffset = 9
 
-/** The characters of the bytes 0x80 to 0x9f in Windows-1252. All other bytes are the same as in Latin-1. */
-const windowsCharacters = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
-const windowsStart = 0x80
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 const rawFix = 'Sign the bytes that are sent, and verify the bytes that arrive.'
@@ -131,46 +128,13 @@ export const bodyRecipes: readonly BodyRecipe[] = [
       return [Buffer.from(JSON.stringify(events[0]))]
     },
   },
-  {
-    code: 'compressed',
-    finding:
-      'The body was compressed after it was signed: the signature matches the decompressed body',
-    fix: 'Send the body as it was signed, without Content-Encoding.',
-    bodies: ({ body: { bytes }, headers }) => {
-      const options = { maxOutputLength: limits.webhookBytesMax }
-      if (bytes[0] === 0x1f && bytes[1] === 0x8b) return orNone(() => gunzipSync(bytes, options))
-      const encoding = headers?.['content-encoding']
-      if (encoding === 'br') return orNone(() => brotliDecompressSync(bytes, options))
-      return encoding === 'deflate' ? orNone(() => inflateSync(bytes, options)) : []
-    },
-  },
   inCharset('the body in Latin-1', ({ text = '' }) => Buffer.from(text, 'latin1')),
   inCharset('the body read as Latin-1 and written as UTF-8', ({ bytes, isRewritable }) =>
     isRewritable ? Buffer.from(bytes.toString('latin1')) : undefined,
   ),
-  inCharset('the body in Windows-1252', ({ text }) =>
-    text === undefined ? undefined : windowsBytes(text),
-  ),
-  inCharset('the body read as Windows-1252 and written as UTF-8', ({ bytes, isRewritable }) =>
-    isRewritable ? Buffer.from(windowsText(bytes)) : undefined,
-  ),
-  inCharset('the body in UTF-16', ({ text = '' }) => Buffer.from(text, 'utf16le')),
   inCharset('the body with a byte order mark added or removed', ({ bytes }) =>
     toggleByteOrderMark(bytes),
   ),
-  {
-    code: 'url_signed',
-    finding: 'The URL was signed, either alone or followed by the body',
-    fix: 'Sign only the body.',
-    bodies: ({ body, headers, path }) => {
-      if (path === undefined) return []
-      const host = headers?.['host'] ?? ''
-      const urls = [path, `http://${host}${path}`, `https://${host}${path}`].map((url) =>
-        Buffer.from(url),
-      )
-      return urls.flatMap((url) => [url, Buffer.concat([url, body.bytes])])
-    },
-  },
   {
     code: 'inflated',
     finding:
@@ -204,32 +168,6 @@ function inCharset(
       return bytes === undefined ? [] : [bytes]
     },
   }
-}
-
-function orNone(decompress: () => Buffer): readonly Buffer[] {
-  try {
-    return [decompress()]
-  } catch {
-    // The data is damaged, or larger than the limit.
-    return []
-  }
-}
-
-function windowsBytes(text: string): Buffer | undefined {
-  const latin = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
-    const index = windowsCharacters.indexOf(character)
-    return index === -1 ? character : String.fromCharCode(windowsStart + index)
-  })
-  return /[^\0-\xff]/.test(latin) ? undefined : Buffer.from(latin, 'latin1')
-}
-
-function windowsText(bytes: Buffer): string {
-  // Don't use TextDecoder: in Node 20 it decodes Windows-1252 as Latin-1.
-  return bytes
-    .toString('latin1')
-    .replace(/[\x80-\x9f]/g, (character) =>
-      windowsCharacters.charAt(character.charCodeAt(0) - windowsStart),
-    )
 }
 
 function toggleByteOrderMark(bytes: Buffer): Buffer {

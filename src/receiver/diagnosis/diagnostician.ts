@@ -64,11 +64,11 @@ export class Diagnostician {
 
   /** Explains a wrong signature; undefined if no known mistake does, or if there were too many searches lately. */
   diagnose(request: SuspectRequest, nowMs: number): Diagnosis | undefined {
-    const { signature = '', headers, path } = request
+    const { signature = '', headers } = request
     if (signature === '') return findElsewhere(headers ?? {})
     const form = readForm(signature)
     if (form === undefined) return undefined
-    const source = { body: new SuspectBody(request.body), headers, path }
+    const source = { body: new SuspectBody(request.body), headers }
     const cause = this.#findCause(new Trials(form, source), nowMs)
     if (cause === undefined) return undefined
     const { body, key, digest } = cause

@@ -9,8 +9,6 @@ export interface SuspectRequest {
   readonly signature: string | undefined
   /** The headers, names in lower case; undefined if they are not known. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The path with its query; undefined if it is not known. */
-  readonly path?: string | undefined
 }
 
 /** A mistake with the body, and the bytes that a sender signs because of it. */
@@ -20,7 +18,7 @@ export interface BodyRecipe extends Mistake {
 }
 
 /** The facts from which the signed bytes are guessed. */
-export interface BodySource extends Pick<SuspectRequest, 'headers' | 'path'> {
+export interface BodySource extends Pick<SuspectRequest, 'headers'> {
   readonly body: SuspectBody
 }
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { MistakeCode, ReceivedEvent } from '../../../src/receiver/index.ts'
 import { post, start } from '../requests.ts'
@@ -11,7 +11,6 @@ interface WrongRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** A second secret of the receiver. */
   readonly secret?: string
-  readonly path?: string
 }
 
 /** A mistake, how a client makes it, and which mistake the diagnosis names. */
@@ -119,25 +118,11 @@ const jsonTexts: readonly Row[] = [
 
 const utf8 = Buffer.from(compact)
 const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), utf8])
-const curly = '{"type":"page","name":"it’s"}'
 
 const charsets: readonly Row[] = [
   ['Latin-1 of what is sent as UTF-8', compact, Buffer.from(compact, 'latin1'), /in Latin-1/],
   ['UTF-8 of what is sent as Latin-1', Buffer.from(compact, 'latin1'), utf8, /read as Latin-1/],
   ['UTF-8 of what is sent as UTF-8 twice', utf8.toString('latin1'), utf8, /in Latin-1/],
-  [
-    'Windows-1252 for a body that is sent as UTF-8',
-    curly,
-    Buffer.from(curly.replace('’', '\u0092'), 'latin1'),
-    /in Windows-1252/,
-  ],
-  [
-    'UTF-8 for a body that is sent as Windows-1252',
-    Buffer.from(curly.replace('’', '\u0092'), 'latin1'),
-    curly,
-    /read as Windows-1252/,
-  ],
-  ['UTF-16', compact, Buffer.from(compact, 'utf16le'), /in UTF-16/],
   ['UTF-8 without the mark that is sent', marked, utf8, /byte order mark/],
   ['UTF-8 with a mark that is not sent', utf8, marked, /byte order mark/],
 ].map(([given, body, instead, message]) => ({
@@ -183,42 +168,6 @@ const otherBytes: readonly Row[] = [
     request: signedInstead(compact, ''),
     mistake: 'empty_body',
     message: /An empty body was signed/,
-  },
-  ...['', compact].flatMap((body) =>
-    ['', 'http://hooks.example.com', 'https://hooks.example.com'].map((origin) => ({
-      given: `the URL ${origin}/a?b=c${body === '' ? '' : ' before the body'}`,
-      request: {
-        ...signedInstead(compact, `${origin}/a?b=c${body}`),
-        path: '/a?b=c',
-        headers: { host: 'hooks.example.com' },
-      },
-      mistake: 'url_signed' as const,
-      message: /The URL was signed/,
-    })),
-  ),
-  {
-    given: 'a body that is compressed after it was signed',
-    request: signedInstead(gzipSync(compact), compact),
-    mistake: 'compressed',
-    message: /compressed after it was signed/,
-  },
-  {
-    given: 'a body that is compressed with brotli after it was signed',
-    request: {
-      ...signedInstead(brotliCompressSync(compact), compact),
-      headers: { 'content-encoding': 'br' },
-    },
-    mistake: 'compressed',
-    message: /compressed after it was signed/,
-  },
-  {
-    given: 'a body that is deflated after it was signed',
-    request: {
-      ...signedInstead(deflateSync(compact), compact),
-      headers: { 'content-encoding': 'deflate' },
-    },
-    mistake: 'compressed',
-    message: /compressed after it was signed/,
   },
   {
     given: 'a compressed body that is inflated on the way',
@@ -346,7 +295,7 @@ const rows = [
 async function receive({ body, signature, ...request }: WrongRequest): Promise<ReceivedEvent> {
   const { receiver, url } = await start({ secret: request.secret ?? secret })
   const signatures = signature === undefined ? {} : { 'x-signature': signature }
-  await post(`${url}${request.path ?? '/'}`, body, { ...request.headers, ...signatures })
+  await post(url, body, { ...request.headers, ...signatures })
   return receiver.events[0]!
 }
 
