@@ -20,8 +20,6 @@ export interface CheckCase {
   readonly headers?: Readonly<Record<string, string>>
   /** The body in parts, which are sent as separate packets; all at once by default. */
   readonly parts?: readonly Buffer[]
-  /** Whether half of the webhook is sent first, over a connection that then closes. */
-  readonly isCutOffFirst?: boolean
 }
 
 /** What {@link checkCases} makes webhooks from. */
@@ -33,7 +31,7 @@ export interface CaseParts extends Pick<HandlerCheckOptions, 'secret' | 'types' 
 /**
  * Makes the webhooks of a check: first those that a correct handler accepts, then those that it refuses. One type gets
  * every case: `track`, or the first of `types` if `track` is not among them. Each other type gets one valid and one
- * forged webhook. The case `cut-off` comes last, because it may crash the handler.
+ * forged webhook.
  *
  * @throws SettingError for an unknown case
  */
@@ -55,12 +53,6 @@ export function checkCases(parts: CaseParts): readonly CheckCase[] {
     ...others.map((type) => typeCase(type, false)),
     ...refusedCases(main, textOf(main, 'refused'), parts.secret),
     ...others.map((type) => typeCase(type, true)),
-    {
-      ...typeCase(main, true),
-      id: 'cut-off',
-      about: 'with a forged signature, after a webhook that was cut off',
-      isCutOffFirst: true,
-    },
   ]
   return only === undefined ? cases : selected(cases, only)
 }

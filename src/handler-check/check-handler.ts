@@ -17,12 +17,10 @@ import {
   webhookHeaders,
   WebhookSender,
   type RequestContent,
-  type RequestOutcome,
 } from '../webhook/index.ts'
 import { checkCases, type CheckCase } from './check-case.ts'
 import { diagnoseHandler } from './diagnose-handler.ts'
 import type { HandlerFinding } from './evidence.ts'
-import { sendHalf } from './send-half.ts'
 import { verdictOn, type CaseVerdict } from './verdict.ts'
 
 /** The handler to check, and what to send to it. */
@@ -163,14 +161,9 @@ async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict>
   const close = (): void => void sender.close()
   options.signal?.addEventListener('abort', close, { once: true })
   try {
-    const isHalfSent =
-      each.isCutOffFirst === true &&
-      (await sendHalf(endpoint.url, { headers, body }, { timeoutMs, signal: options.signal }))
     const startMs = runtime.clock.nowMs()
     const outcome = await sender.post(endpoint, { body, messageId: each.id })
-    // The first half reached the handler. If the handler cannot be reached now, it has crashed.
-    const isGone = isHalfSent && outcome.kind === 'connection_failed'
-    return verdictOn(each, isGone ? connectionClosed : outcome, runtime.clock.nowMs() - startMs)
+    return verdictOn(each, outcome, runtime.clock.nowMs() - startMs)
   } finally {
     options.signal?.removeEventListener('abort', close)
     await sender.close()
@@ -196,10 +189,4 @@ function inParts(
     headers: { ...headers, 'Content-Length': String(length) },
     body: Readable.from(pausing()),
   }
-}
-
-const connectionClosed: RequestOutcome = {
-  kind: 'connection_failed',
-  code: 'connection_closed',
-  message: '',
 }

@@ -9,7 +9,6 @@ import {
   bodyTexts,
   compareTexts,
   cannotBeReached,
-  crashedIfCutOff,
   forgeryTexts,
   hasCrashed,
   keyTexts,
@@ -29,14 +28,6 @@ type Rule = (evidence: Evidence) => readonly HandlerFinding[]
 export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly HandlerFinding[] {
   const evidence = new Evidence(verdicts)
   return Object.freeze(rules.flatMap((rule) => rule(evidence)))
-}
-
-const crashesIfCutOff: Rule = (evidence) => {
-  const isUnanswered = ({ reaction }: CaseVerdict): boolean =>
-    (reaction === 'closed' && !evidence.had('wrong-secret', 'closed')) ||
-    // A timeout shows a crash only if the handler answered an earlier forged webhook.
-    (reaction === 'timeout' && evidence.had('wrong-secret', 'right'))
-  return evidence.explain(evidence.wrongOf(['cut-off']).filter(isUnanswered), crashedIfCutOff)
 }
 
 const failsOnOtherText: Rule = (evidence) => {
@@ -189,7 +180,6 @@ const badRefusals = ruleFor(
 )
 
 const rules: readonly Rule[] = [
-  crashesIfCutOff,
   failsOnOtherText,
   unreachable,
   refusesEverything,

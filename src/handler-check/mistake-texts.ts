@@ -40,13 +40,6 @@ export function hasCrashed(afterCase: string, error: string): MistakeText {
   return ['crashed', message, 'Catch exceptions from the verification, and answer 401.']
 }
 
-/** Describes a handler that stops answering after a connection closed in the middle of a body. */
-export const crashedIfCutOff: MistakeText = [
-  'crashed',
-  'It no longer answers after a connection closed in the middle of a body. It probably crashed.',
-  'Catch errors while reading the body, such as a rejection of `await buffer(request)` in Node.',
-]
-
 /** Explains why a handler answers every case with the same status; undefined if the status has no known explanation. */
 export function statusTexts(status: number, reaction: Reaction): MistakeText | undefined {
   const answered = `It answers everything with ${status}`

@@ -9,7 +9,6 @@ import { isSnippetLanguage, snippetLanguages } from '../../src/receiver/index.ts
 import { canRun, runHandler } from '../receiver/diagnosis/handlers.ts'
 import { startReceiver } from '../../src/testing/index.ts'
 import { signBody } from '../../src/webhook/index.ts'
-import { TestProcess } from '../support/binary.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { unreachableUrl } from '../support/free-port.ts'
@@ -187,45 +186,6 @@ test('a handler that crashes is reported once, with the case that made it crash'
       cases: ['not-hex', 'not-ascii', 'truncated'],
     },
   ])
-})
-
-describe('a handler that crashes if a connection closes in the middle of a body', () => {
-  const program = `
-    import { createHmac } from 'node:crypto'
-    import { createServer } from 'node:http'
-    import { buffer } from 'node:stream/consumers'
-    const server = createServer(async (request, response) => {
-      const body = await buffer(request)
-      const right = createHmac('sha1', '${secret}').update(body).digest('hex')
-      response.writeHead(request.headers['x-signature'] === right ? 200 : 401).end()
-    }).listen(0, '127.0.0.1', () => console.log('ready', server.address().port))
-  `
-
-  test.each([
-    ['after all other cases', undefined],
-    ['also if that is the only case', ['cut-off']],
-  ])('is found, %s', async (_name, only) => {
-    const argv = ['--input-type=module', '--eval', program]
-    const handler = new TestProcess(process.execPath, argv, {})
-    const [, port] = await handler.stdout.matching(/ready (\d+)/)
-    const { findings } = await checkHandler({ url: `http://127.0.0.1:${port!}/`, secret, only })
-    expect(findings).toMatchObject([
-      {
-        code: 'crashed',
-        message:
-          'It no longer answers after a connection closed in the middle of a body. It probably crashed.',
-        fix: /buffer\(request\)/,
-        cases: ['cut-off'],
-      },
-    ])
-    expect((await handler.ended).stderr).toContain('aborted')
-  })
-})
-
-test('a handler that never answers wrong signatures is not taken for one that crashed', async () => {
-  const { url } = await TestEndpoint.start('hang')
-  const { findings } = await checkHandler({ url, secret, only: ['cut-off'], timeoutMs: 100 })
-  expect(findings).toMatchObject([{ code: 'hangs', cases: ['cut-off'] }])
 })
 
 test('the time limit for an answer does not include the pauses between packets', async () => {
