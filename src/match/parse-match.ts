@@ -3,7 +3,7 @@ import { bodyRoots, type Field } from './field.ts'
 import { globText } from './glob.ts'
 import { Match, matchLimits, type Term } from './match.ts'
 import { fieldOf, readKeys, type WrittenField } from './read-field.ts'
-import { readLargerThan, readValues } from './read-values.ts'
+import { readValues } from './read-values.ts'
 import { Scanner, type Written } from './scanner.ts'
 import type { ValueTest } from './value-test.ts'
 
@@ -28,7 +28,7 @@ const foreignWords: ReadonlyMap<string, string> = new Map([
  * - `sig:valid,unchecked`: the verdict on the signature; `wrong` means the same as `invalid`
  * - `status:503`, `status:5xx`, `status:>=500`: the status of the answer
  * - `path:/hook*`: the path, with or without the query
- * - `bytes:1kb..2kb`, `larger:2kb`: the size of the body
+ * - `bytes:1kb..2kb`, `bytes:>2kb`: the size of the body
  * - `properties.revenue:>10`, `traits.plan:pro`, `context.page.path:`, `body.version:1`: a member of the body, by
  *   keys and array indexes. A key needs quotes if it has characters other than letters, digits, `_`, `$` and `-`:
  *   `traits."Company Size"`. A quoted first key is a key of the body itself: `"Previous ID":anon_9`
@@ -142,9 +142,6 @@ function readKnownCondition(written: WrittenField, scanner: Scanner): Condition 
   if (name === 'has') {
     const field = fieldOf(readKeys(scanner), scanner)
     return { field, tests: [{ kind: 'present', text: 'present' }] }
-  }
-  if (name === 'larger') {
-    return { field: { kind: 'named', name: 'bytes' }, tests: [readLargerThan(scanner)] }
   }
   const field = fieldOf(written, scanner)
   if (isPart(field)) {

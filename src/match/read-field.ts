@@ -21,7 +21,7 @@ const otherNames: ReadonlyMap<string, FieldName> = new Map([
 const otherRoots: ReadonlyMap<string, string> = new Map([['props', 'properties']])
 
 /** The names that are accepted before a colon, for messages. */
-export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, larger, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
+export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
 
 /** Reads the keys of a field. The caller must check for the colon, because text without a colon is a word. */
 export function readKeys(scanner: Scanner): WrittenField {
@@ -62,7 +62,7 @@ export function fieldOf(written: WrittenField, scanner: Scanner): Field {
 
 function adviceFor(name: string, inner: readonly Written[]): string {
   const roots = [...bodyRoots, ...otherRoots.keys(), 'body']
-  const names = [...fieldNames, 'has', 'larger', ...otherNames.keys()]
+  const names = [...fieldNames, 'has', ...otherNames.keys()]
   const near = nearestName(name, inner.length === 0 ? [...names, ...roots] : roots)
   const isKey = near === undefined && inner.length === 0 && /^\w{1,40}$/.test(name)
   const meant = isKey ? `properties.${name}, traits.${name} or body.${name}` : near

@@ -58,18 +58,6 @@ export function readValues(scanner: Scanner, field: Field): readonly ValueTest[]
   return tests
 }
 
-/** Reads the size after `larger:`. Throws MatchError for anything else. */
-export function readLargerThan(scanner: Scanner): ValueTest {
-  const written = scanner.read(/[,"]/)
-  const size = parseSize(written.text)
-  if (size !== undefined) return comparison('>', size, written.text)
-  return scanner.fail(
-    written,
-    'this is not a size',
-    'A size is a number such as 500, 2kb or 1.5mb.',
-  )
-}
-
 function readValue(scanner: Scanner): WrittenValue {
   const { at } = scanner
   if (scanner.take('!=')) {

@@ -40,7 +40,7 @@ describe('a filter of events', () => {
     ['type:track status:5xx', [11, 10], 'an event has no status'],
     ['-sig:valid', [0, 10], 'an event has no sig'],
     ['path:/hook', [0, 10], 'an event has no path'],
-    ['larger:2kb', [0, 10], 'an event has no bytes'],
+    ['bytes:>2kb', [0, 10], 'an event has no bytes'],
     ['body.version:1', [0, 14], 'an event has no version'],
     ['"Previous ID":anon_9', [0, 20], 'an event has no Previous ID'],
     ['has:body', [0, 8], 'an event has no body'],

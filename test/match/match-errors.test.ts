@@ -26,7 +26,7 @@ function refusalIn([, carets, problem, advice]: Row): readonly unknown[] {
 }
 
 const fields =
-  'Fields are type, event, user, anonymous, previous, group, id, name, category, sig, status, path, bytes, has, larger, properties.<key>, traits.<key>, context.<key>, body.<key>, or a key of the body in quotes.'
+  'Fields are type, event, user, anonymous, previous, group, id, name, category, sig, status, path, bytes, has, properties.<key>, traits.<key>, context.<key>, body.<key>, or a key of the body in quotes.'
 const missingValue = 'Write it right after the colon or comma. "" is the empty string.'
 const separate =
   'Put a space between terms. A value with commas, quotes or spaces needs quotes around it.'
@@ -98,8 +98,7 @@ describe('a match is refused', () => {
     ['status:6xx', '       ^^^', '"6xx" is not a value of this field', status],
     ['status:>5xx', '        ^^^', '"5xx" is not a value of this field', status],
     ['bytes:5xx', '      ^^^', '"5xx" is not a value of this field', size],
-    ['larger:big', '       ^^^', 'this is not a size', /2kb/],
-    ['larger:', '       ^', 'this is not a size', /2kb/],
+    ['larger:2kb', '^^^^^^', 'there is no field "larger"', /Fields are/],
     ['type:', '     ^', 'a value is missing here', missingValue],
     ['type: track', '     ^', 'a value is missing here', missingValue],
     ['type:track,', '           ^', 'a value is missing here', missingValue],

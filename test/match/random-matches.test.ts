@@ -9,7 +9,7 @@ const nearlyMatches = fc
   .array(
     fc.constantFrom(
       ...fieldNames,
-      ...['has', 'larger', 'properties', 'props', 'traits', 'body', 'context', 'track', 'valid'],
+      ...['has', 'properties', 'props', 'traits', 'body', 'context', 'track', 'valid'],
       ...['x3', 'x1..5', 'x3..', 'x', 'never', 'within', '2s', '503', '5xx', '2kb', '10', '-5'],
       ...['..', '.', ':', ':', ':', ',', '-', '>', '>=', '<', '=', '!', '*', '"', "'", '\\', '\\"'],
       ...[
@@ -55,7 +55,7 @@ const term = fc.oneof(
     'type:track,page',
     'sig:invalid',
     'status:4xx',
-    'larger:2kb',
+    'bytes:>2kb',
     'userId:*',
     'path:/a',
   ),
