@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander'
-import { isEventType, SettingError } from '../../model/index.ts'
+import { isEventType } from '../../model/index.ts'
 import type { DelayRange, Fault, ForwardTarget, TlsKind } from '../../receiver/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
-import { expectationOptions, readExpectations } from '../expecting/expectation-flags.ts'
+import { expectationOptions } from '../expecting/expectation-flags.ts'
 import {
   countFlag,
   duration,
@@ -11,9 +11,6 @@ import {
   outputOptions,
   repeatable,
 } from '../flags.ts'
-import type { Io } from '../io.ts'
-import { usageError } from '../output/error.ts'
-import { readGiven, readHeaders, readOtherSecrets, readSecret } from '../secret.ts'
 
 const countMax = 1_000_000_000
 const lastMax = 1_000
@@ -121,42 +118,9 @@ Scenarios: timeout, 5xx-then-ok, down-4h, self-signed, any-succeeds, flaky.
 
 Exit codes: 0 success; 2 usage; 5 an expectation or --count was not met;
 6 a signature did not verify (--strict); 7 the port or a file cannot be used.`,
-  run: async (values, { io }, [args]: [readonly string[]]) => {
-    const onEvent = await readProgram(values.program, args, io)
-    if (values.last !== undefined && values.save === undefined) {
-      throw new SettingError('--last', 'Cannot use --last without --save', 'Pass --save <file>.')
-    }
-    const { listen } = await import('../listening/listen.ts')
-    const { scenarioNamed } = await import('../../receiver/index.ts')
-    const secret = await readSecret(values.secret, io)
-    const read = {
-      ...{ ...values, secret, onEvent },
-      scenario: values.scenario === undefined ? undefined : scenarioNamed(values.scenario),
-      otherSecrets: await readOtherSecrets(values.config, io),
-      ...(await readExpectations(values, secret)),
-      token: await readGiven(values.token, io, '--token'),
-      forwardHeaders: await readHeaders(values.forwardHeaders, io, '--forward-header'),
-    }
-    return listen(read, io)
-  },
+  run: async (values, { io }, [args]: [readonly string[]]) =>
+    (await import('../listening/listen.ts')).listen(values, args, io),
 })
-
-async function readProgram(
-  program: string | undefined,
-  args: readonly string[],
-  io: Io,
-): Promise<readonly [string, ...string[]] | undefined> {
-  const hint = 'Write --on-event <program> [args].'
-  if (program === '') throw usageError('Cannot run a program without a name', hint)
-  if (program === undefined) {
-    if (args.length === 0) return undefined
-    const first = JSON.stringify(args[0])
-    throw usageError(`Cannot use ${first}: only the --on-event program takes arguments`, hint)
-  }
-  const { checkProgram } = await import('../listening/on-event.ts')
-  await checkProgram(program, io.env)
-  return [program, ...args]
-}
 
 function delayFlag(text: string): DelayRange {
   const [from = '', to = from, ...rest] = text.split('..')

@@ -3,50 +3,56 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openInput } from '../../importer/index.ts'
-import { endpointName, formatDuration, plainText, recordLine } from '../../model/index.ts'
+import {
+  parseExpectation,
+  parseMatch,
+  type Expectation,
+  type ExpectationResult,
+} from '../../match/index.ts'
+import {
+  endpointName,
+  formatDuration,
+  plainText,
+  recordLine,
+  SettingError,
+} from '../../model/index.ts'
 import {
   checkForwardTargets,
   eventRecord,
   readCapture,
   Receiver,
+  scenarioNamed,
   SummaryMemory,
-  type NamedSecret,
   type ReceivedCounts,
   type ReceivedEvent,
   type ReceiverAddress,
-  type Scenario,
 } from '../../receiver/index.ts'
-import type { ExpectationResult } from '../../match/index.ts'
 import { stoppable, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { ListenValues } from '../commands/listen.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
 import { resultRecord, reportResults } from '../expecting/report-results.ts'
 import { aboutFile } from '../input.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
-import { cannotWrite } from '../output/error.ts'
+import { cannotWrite, usageError } from '../output/error.ts'
 import { styleOf, type Style } from '../output/style.ts'
+import { readGiven, readHeaders, readOtherSecrets, readSecret } from '../secret.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { openCapture } from './capture.ts'
 import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
 import { countsText, eventText, resentText } from './event-text.ts'
-import { EventProgram } from './on-event.ts'
+import { checkProgram, EventProgram } from './on-event.ts'
 import { listenScreen, type ListenScreen } from './keys/listen-keys.ts'
 
-/** The options of `evroute listen`, with secrets, files and expectations read. */
-export interface ListenOptions
-  extends
-    Omit<ListenValues, 'config' | 'expect' | 'reports' | 'shown' | 'program' | 'scenario'>,
-    ExpectationSettings {
-  readonly scenario: Scenario | undefined
-  /** Secrets that a sender may have used by mistake. The diagnosis of a wrong signature tries them. */
-  readonly otherSecrets: readonly NamedSecret[]
-  readonly onEvent: readonly [program: string, ...args: string[]] | undefined
-}
+type ListenOptions = Awaited<ReturnType<typeof readOptions>>
 
 /** Receives webhooks until everything expected has arrived, the time is up, or a signal or a bad signature arrives. */
-export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
+export async function listen(
+  values: ListenValues,
+  args: readonly string[],
+  io: Io,
+): Promise<ExitCode> {
+  const options = await readOptions(values, args, io)
   const elapsedMs = stopwatch()
   const screen = listenScreen(options, io)
   const view = options.json ? jsonView(screen) : textView(screen, options)
@@ -97,6 +103,66 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     await screen.close()
     await capture?.close()
   }
+}
+
+async function readOptions(values: ListenValues, args: readonly string[], io: Io) {
+  const onEvent = await readProgram(values.program, args, io)
+  const { scenario, expect, shown, reports } = values
+  if (values.last !== undefined && values.save === undefined) {
+    throw new SettingError('--last', 'Cannot use --last without --save', 'Pass --save <file>.')
+  }
+  const secret = await readSecret(values.secret, io)
+  const read = {
+    ...{ ...values, secret, onEvent },
+    scenario: scenario === undefined ? undefined : scenarioNamed(scenario),
+    // A sender may have used one of these by mistake. The diagnosis of a wrong signature tries them.
+    otherSecrets: await readOtherSecrets(values.config, io),
+  }
+  if (reports.length > 0 && expect.length === 0) {
+    throw new SettingError('--report', 'Cannot report without an expectation', 'Pass --expect too.')
+  }
+  const expectations = expect.map((text) => parseExpectation(text))
+  if (secret === undefined) refuseSignatures(expectations)
+  return {
+    ...{ ...read, expectations, filter: shown === undefined ? undefined : parseMatch(shown) },
+    token: await readGiven(values.token, io, '--token'),
+    forwardHeaders: await readHeaders(values.forwardHeaders, io, '--forward-header'),
+  }
+}
+
+async function readProgram(
+  program: string | undefined,
+  args: readonly string[],
+  io: Io,
+): Promise<readonly [string, ...string[]] | undefined> {
+  const hint = 'Write --on-event <program> [args].'
+  if (program === '') throw usageError('Cannot run a program without a name', hint)
+  if (program === undefined) {
+    if (args.length === 0) return undefined
+    const first = JSON.stringify(args[0])
+    throw usageError(`Cannot use ${first}: only the --on-event program takes arguments`, hint)
+  }
+  await checkProgram(program, io.env)
+  return [program, ...args]
+}
+
+/** Without a secret, no signature is valid or invalid. */
+function refuseSignatures(expectations: readonly Expectation[]): void {
+  const verdicts = ['valid', 'invalid', 'missing']
+  const about = expectations.find(({ match }) =>
+    match.terms.some(
+      ({ field, tests }) =>
+        field.kind === 'named' &&
+        field.name === 'sig' &&
+        tests.some(({ text }) => verdicts.includes(text)),
+    ),
+  )
+  if (about === undefined) return
+  throw new SettingError(
+    '--expect',
+    `Cannot expect "${about.text}": signatures are not checked without a secret`,
+    'Pass --secret or set EVROUTE_SECRET.',
+  )
 }
 
 function endCode(

@@ -1,39 +1,8 @@
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { listen, type ListenOptions } from '../../../src/cli/listening/listen.ts'
 import type { Io, StopReason } from '../../../src/cli/io.ts'
-import type { ExitCode } from '../../../src/cli/exit-code.ts'
+import { runCommand } from '../../../src/cli/program.ts'
 import { CapturedStream } from '../../support/io.ts'
-
-const options: ListenOptions = {
-  host: '127.0.0.1',
-  port: 0,
-  secret: undefined,
-  otherSecrets: [],
-  strict: false,
-  ...{ respond: undefined, delayMs: undefined, failShare: undefined, fault: undefined },
-  ...{ seed: undefined, tls: undefined, endpoints: undefined, scenario: undefined },
-  count: undefined,
-  expectations: [],
-  filter: undefined,
-  reports: [],
-  timeoutMs: undefined,
-  save: undefined,
-  forwardTo: [],
-  forwardTimeoutMs: undefined,
-  forwardHeaders: {},
-  forwardInsecure: false,
-  forwardFilter: undefined,
-  token: undefined,
-  last: undefined,
-  allowUnverified: false,
-  onEvent: undefined,
-  input: true,
-  json: true,
-  quiet: false,
-  verbose: false,
-  color: false,
-}
 
 /** Accepts everything, but reports for events that its buffer is full. */
 class SlowStream extends CapturedStream {
@@ -44,13 +13,13 @@ class SlowStream extends CapturedStream {
 }
 
 interface Listening {
-  readonly ended: Promise<ExitCode>
+  readonly ended: Promise<number>
   readonly stdout: SlowStream
   readonly url: string
   readonly stop: (reason: StopReason) => void
 }
 
-async function listening(changes: Partial<ListenOptions> = {}): Promise<Listening> {
+async function listening(...flags: readonly string[]): Promise<Listening> {
   const [stdout, stderr] = [new SlowStream(), new CapturedStream()]
   const controller = new AbortController()
   const { signal } = controller
@@ -62,8 +31,8 @@ async function listening(changes: Partial<ListenOptions> = {}): Promise<Listenin
     stop: signal,
     interrupted: signal,
   }
-  const ended = listen({ ...options, ...changes }, io)
-  const output = changes.json === false ? stderr : stdout
+  const ended = runCommand(['listen', '--port', '0', ...flags], io)
+  const output = flags.includes('--json') ? stdout : stderr
   const [url] = await output.matching(/http:\/\/127\.0\.0\.1:\d+/)
   return { ended, stdout, url, stop: (reason) => controller.abort(reason) }
 }
@@ -77,10 +46,10 @@ async function post(url: string): Promise<number> {
 
 describe('listen with a slow reader', () => {
   test.each([
-    { json: true, line: /"kind":"event".*\n/g },
-    { json: false, line: /TRACK.*\n/g },
-  ])('writes one event at a time and keeps senders waiting, json: $json', async (parts) => {
-    const { ended, stdout, url, stop } = await listening({ json: parts.json })
+    { flags: ['--json'], line: /"kind":"event".*\n/g },
+    { flags: [], line: /TRACK.*\n/g },
+  ])('writes one event at a time and keeps senders waiting, flags: $flags', async (parts) => {
+    const { ended, stdout, url, stop } = await listening(...parts.flags)
     const answers: number[] = []
     const posting = [1, 2, 3].map(() => post(url).then((status) => answers.push(status)))
     for (const events of [1, 2, 3]) {
@@ -100,15 +69,15 @@ describe('listen with a slow reader', () => {
   })
 
   test.each([
-    { reason: 'SIGINT', count: undefined, code: 0 },
-    { reason: 'SIGINT', count: 1, code: 0 },
-    { reason: 'SIGINT', count: 2, code: 5 },
-    { reason: 'SIGTERM', count: 2, code: 5 },
-    { reason: 'output_closed', count: 2, code: 5 },
+    { reason: 'SIGINT', flags: [], code: 0 },
+    { reason: 'SIGINT', flags: ['--count', '1'], code: 0 },
+    { reason: 'SIGINT', flags: ['--count', '2'], code: 5 },
+    { reason: 'SIGTERM', flags: ['--count', '2'], code: 5 },
+    { reason: 'output_closed', flags: ['--count', '2'], code: 5 },
   ] as const)(
-    'ends with $code on $reason after one webhook if the count is $count',
-    async ({ reason, count, code }) => {
-      const { ended, stdout, url, stop } = await listening({ count })
+    'ends with $code on $reason after one webhook with $flags',
+    async ({ reason, flags, code }) => {
+      const { ended, stdout, url, stop } = await listening('--json', ...flags)
       const posting = post(url)
       await stdout.record('event')
       stop(reason)
@@ -118,10 +87,10 @@ describe('listen with a slow reader', () => {
   )
 
   test.each([
-    { count: undefined, code: 0 },
-    { count: 5, code: 5 },
-  ])('ends with $code after its time if the count is $count', async ({ count, code }) => {
-    const { ended, stdout, url } = await listening({ count, timeoutMs: 1_000 })
+    { flags: [], code: 0 },
+    { flags: ['--count', '5'], code: 5 },
+  ])('ends with $code after its time with $flags', async ({ flags, code }) => {
+    const { ended, stdout, url } = await listening('--json', '--timeout', '1s', ...flags)
     const posting = post(url)
     expect(await ended).toBe(code)
     expect(await posting).toBe(200)
