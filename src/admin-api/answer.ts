@@ -6,7 +6,7 @@ import {
   type HttpAnswer,
   type RequestFault,
 } from '../http/index.ts'
-import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+import { EvrouteError, messageOf, systemCode, unknownName } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import type { AnswerName, AnswerRecord } from './answer-schemas.ts'
 import type { AdminApiOptions } from './ports.ts'
@@ -77,19 +77,9 @@ export function pageOf<Row>(
   return { rows, last: found.length > limit ? rows.at(-1) : undefined }
 }
 
-const namesListedMax = 20
-
 /** Refuses a request with an unknown name, and lists the known ones. */
 export function notFound(what: string, known: readonly string[]): Refusal {
-  return refuse('not_found', `There is no such ${what}: ${knownNames(known)}`)
-}
-
-/** Lists the known names, as the end of a message. */
-export function knownNames(known: readonly string[]): string {
-  if (known.length === 0) return 'there are none'
-  const omitted = known.length - namesListedMax
-  const listed = known.slice(0, namesListedMax).join(', ')
-  return `choose from ${listed}${omitted > 0 ? ` and ${omitted} more` : ''}`
+  return refuse('not_found', unknownName(what, known))
 }
 
 /** Refuses a request that is malformed or slow. */

@@ -5,6 +5,7 @@ import {
   comparingRecord,
   memberFields,
   progressRecord,
+  refusalText,
   rejectedRecord,
   removalRecord,
   syncRecord,
@@ -14,7 +15,7 @@ import {
 } from '../audience/index.ts'
 import { isJsonObject, parseJson } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { knownNames, notFound, pageOf, record, refuse, type Refusal } from './answer.ts'
+import { notFound, pageOf, record, refuse, type Refusal } from './answer.ts'
 import {
   get,
   operation,
@@ -24,7 +25,7 @@ import {
   type StreamingEnd,
   type StreamingInput,
 } from './operation.ts'
-import type { AdminApiOptions, AudienceRefusal, AudienceSyncOutcome } from './ports.ts'
+import type { AdminApiOptions } from './ports.ts'
 import { accepts, fields, oneOf, pageLimit, parsed, several, text } from './read-fields.ts'
 
 const progressMs = 500
@@ -148,30 +149,16 @@ function listenerOf(
   }
 }
 
-function refusalOf(
-  outcome: AudienceRefusal | Extract<AudienceSyncOutcome, { kind: 'taken' }>,
-  sourceId?: string,
-): Refusal {
-  switch (outcome.kind) {
-    case 'taken': {
-      const { key, computationClass, sourceId: owner } = outcome.audience
-      const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
-      const message = `The key ${key} belongs to ${what} of the source ${owner}; give a different name or key`
-      return refuse('audience_taken', message)
-    }
-    case 'running': {
-      const message = `A sync or removal of the audience ${outcome.key} is already running; try again when it has ended`
-      return refuse('sync_running', message)
-    }
-    case 'unknown_source':
-      return sourceId === undefined && outcome.knownIds.length > 0
-        ? refuse('not_found', `No source is given: ${knownNames(outcome.knownIds)}`)
-        : notFound('source', outcome.knownIds)
-    case 'unknown_audience':
-      return notFound('audience', outcome.knownKeys)
-    case 'unusable_name':
-      return refuse('invalid_request', outcome.message)
-  }
+const refusalCodes = {
+  taken: 'audience_taken',
+  running: 'sync_running',
+  unknown_source: 'not_found',
+  unknown_audience: 'not_found',
+  unusable_name: 'invalid_request',
+} as const
+
+function refusalOf(outcome: Parameters<typeof refusalText>[0], source?: string): Refusal {
+  return refuse(refusalCodes[outcome.kind], refusalText(outcome, { source }))
 }
 
 /** Makes the cursor of the page that begins after this member. */

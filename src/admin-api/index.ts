@@ -25,7 +25,6 @@ export type {
 export type {
   AdminApiOptions,
   AudienceOperations,
-  AudienceRefusal,
   AudienceRemoveOutcome,
   AudienceRemoveRequest,
   AudienceSyncOutcome,

@@ -1,5 +1,6 @@
 import type {
   AudienceReader,
+  AudienceRefusal,
   ComputationClass,
   MemberColumns,
   RemovalOutcome,
@@ -134,15 +135,6 @@ export type AudienceSyncOutcome = SyncOutcome | AudienceRefusal
 
 /** How a removal ended, or why it did not start. */
 export type AudienceRemoveOutcome = RemovalOutcome | AudienceRefusal
-
-/** Why a sync or a removal did not start. */
-export type AudienceRefusal =
-  | { readonly kind: 'running'; readonly key: string }
-  /** The source does not exist, or none is given although there are several. */
-  | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
-  | { readonly kind: 'unknown_audience'; readonly knownKeys: readonly string[] }
-  /** No key can be made from the name, or the key is invalid. */
-  | { readonly kind: 'unusable_name'; readonly message: string }
 
 /** Reads and creates deletion requests. */
 export interface RegulationOperations extends RegulationReader {

@@ -13,6 +13,24 @@ export function nearestName(wrong: string, known: readonly string[]): string | u
   return nearest
 }
 
+/** Says that there is no such name, as a sentence without a period. Suggests a similar name, or lists the known ones. */
+export function unknownName(what: string, known: readonly string[], given?: string): string {
+  if (given === undefined) return `There is no such ${what}: ${knownNames(known)}`
+  const meant = nearestName(given, known)
+  const others = meant === undefined ? `: ${knownNames(known)}` : `, but there is "${meant}"`
+  return `There is no ${what} "${given}"${others}`
+}
+
+const namesListedMax = 20
+
+/** Lists the known names, as the end of a message. */
+export function knownNames(known: readonly string[]): string {
+  if (known.length === 0) return 'there are none'
+  const omitted = known.length - namesListedMax
+  const listed = known.slice(0, namesListedMax).join(', ')
+  return `choose from ${listed}${omitted > 0 ? ` and ${omitted} more` : ''}`
+}
+
 /** Counts the letters to insert, remove, replace or swap with a neighbour to turn one text into the other. */
 function editDistance(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]

@@ -1,5 +1,4 @@
 import type {
-  AudienceRefusal,
   AudienceRemoveOutcome,
   AudienceRemoveRequest,
   AudienceSyncOutcome,
@@ -9,6 +8,7 @@ import {
   removeAudience,
   syncAudience,
   type Audience,
+  type AudienceRefusal,
   type AudienceStore,
   type SyncContext,
 } from '../audience/index.ts'

@@ -1,9 +1,10 @@
-import type { AudienceRefusal, AudienceSyncRequest } from '../admin-api/index.ts'
+import type { AudienceSyncRequest } from '../admin-api/index.ts'
 import {
   checkKey,
   newComputationId,
   propertyName,
   type AudienceReader,
+  type AudienceRefusal,
   type NewAudience,
 } from '../audience/index.ts'
 import { readTable, type TableRow } from '../importer/index.ts'

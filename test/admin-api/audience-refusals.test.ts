@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type {
-  AudienceRefusal,
-  AudienceRemoveOutcome,
-  AudienceSyncOutcome,
-} from '../../src/admin-api/index.ts'
+import type { AudienceRemoveOutcome, AudienceSyncOutcome } from '../../src/admin-api/index.ts'
+import type { AudienceRefusal } from '../../src/audience/index.ts'
 import { EvrouteError, SettingError } from '../../src/model/index.ts'
 import {
   audience,
@@ -93,7 +90,7 @@ describe('a sync that cannot start is refused:', () => {
   test('because the named source is unknown', async () => {
     const outcome = { kind: 'unknown_source', knownIds: ['website'] } as const
     const { url } = await startAudiences({ sync: () => Promise.resolve(outcome) })
-    const message = 'There is no such source: choose from website'
+    const message = 'There is no source "app": choose from website'
     expect(await sendRequest(`${url}${syncPath}&source=app`, { method: 'POST' })).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message } },

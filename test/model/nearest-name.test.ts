@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nearestName } from '../../src/model/index.ts'
+import { knownNames, nearestName, unknownName } from '../../src/model/index.ts'
 
 const known = ['event', 'user', 'userId', 'status']
 
@@ -34,4 +34,18 @@ test.each([
 
 test('there is no nearest name if there are no names', () => {
   expect(nearestName('port', [])).toBeUndefined()
+})
+
+test.each([
+  [undefined, ['website'], 'There is no such source: choose from website'],
+  ['nope', ['website', 'app'], 'There is no source "nope": choose from website, app'],
+  ['webiste', ['website', 'app'], 'There is no source "webiste", but there is "website"'],
+  ['nope', [], 'There is no source "nope": there are none'],
+])('an unknown name %j among %j is explained', (given, known, text) => {
+  expect(unknownName('source', known, given)).toBe(text)
+})
+
+test('at most 20 known names are listed', () => {
+  const known = Array.from({ length: 22 }, (_, index) => `n${index}`)
+  expect(knownNames(known)).toMatch(/^choose from n0, .*, n19 and 2 more$/)
 })

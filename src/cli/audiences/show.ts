@@ -6,7 +6,7 @@ import { formatPast, formatSpan } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import { pairsText, textTable, type TableColumn } from '../output/table.ts'
 import { pagesOf, type ReadersRun } from '../store-access/readers.ts'
-import { unknownAudience } from './refusal.ts'
+import { refusalError } from './refusal.ts'
 
 /** Lists audiences and computed traits, ordered by key. */
 export async function listAudiences(run: ReadersRun): Promise<ExitCode> {
@@ -44,8 +44,10 @@ export async function showAudience(
   const { audiences, io, json } = run
   const known = await audiences.list()
   const audience = known.find((candidate) => candidate.key === key)
-  const keys = known.map((each) => each.key)
-  if (audience === undefined) throw unknownAudience(key, keys)
+  if (audience === undefined) {
+    const knownKeys = known.map((each) => each.key)
+    throw refusalError({ kind: 'unknown_audience', knownKeys }, { key })
+  }
   const members: Member[] = []
   const paging = { limit: membersMax, pageMax: pageMembersMax, stop: io.stop }
   const pages = pagesOf<Member>(paging, (limit, last) =>

@@ -10,7 +10,7 @@ import {
 } from '../../model/index.ts'
 import { regulationUsersMax } from '../../privacy/index.ts'
 import { lineLog, stopwatch, systemClock } from '../../runtime/index.ts'
-import { sourceError } from '../audiences/refusal.ts'
+import { refusalError } from '../audiences/refusal.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath, type AccessValues } from '../flags.ts'
@@ -65,7 +65,7 @@ async function store(command: DeleteCommand, run: OperationsRun, ids: string[]):
     if (typeof id === 'object') {
       const { knownIds } = id
       const unknown = sourceIds?.find((sourceId) => !knownIds.includes(sourceId))
-      throw sourceError(unknown, knownIds)
+      throw refusalError(id, { source: unknown })
     }
     const subjects = userIds.length
     ids.push(id)
@@ -161,7 +161,9 @@ export async function planDeletion(
   const { type, sourceIds } = command
   const { knownIds, notifiedIds } = await readSources(values, io)
   const unknown = sourceIds?.find((id) => !knownIds.includes(id))
-  if (unknown !== undefined) throw sourceError(unknown, knownIds)
+  if (unknown !== undefined) {
+    throw refusalError({ kind: 'unknown_source', knownIds }, { source: unknown })
+  }
   // A user gets one notification for each pair of source and destination.
   const affected = notifiedIds.filter((id) => sourceIds?.includes(id) ?? true)
   const streams = effectsOf(type).notifies ? affected.length : 0

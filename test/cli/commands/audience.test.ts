@@ -207,7 +207,11 @@ describe('audience sync', () => {
     [['--key', 'vip', '--file', '-', '--value-column', 'x'], 'have no values', '--class trait'],
     [['--name', 'Email', '--file', '-'], 'holds the email address of the member', '--key'],
     [['--name', '!?', '--file', '-'], 'Cannot make a key', '--key'],
-    [['--key', 'vip', '--file', '-', '--source', 'webiste'], 'no source', 'Did you mean website?'],
+    [
+      ['--key', 'vip', '--file', '-', '--source', 'webiste'],
+      'no source "webiste"',
+      'but there is "website"',
+    ],
     [
       ['--key', 'vip', '--file', '-', '--id-column', 'x'],
       'x',
@@ -234,12 +238,14 @@ describe('audience sync', () => {
     const project = await newProject('http://127.0.0.1:1/', { sources, destinations: [] })
     const sync = (...flags: readonly string[]) =>
       project.run([...shoppers, '-', ...flags], { stdin: 'id\nu_1\n' })
-    expect((await sync()).stderr).toContain('Name one with --source: website, app.')
+    expect((await sync()).stderr).toContain(
+      'No source is given: choose from website, app. Name a source with --source.',
+    )
     expect(await sync('--source', 'app')).toMatchObject({ code: 0 })
     const taken = await sync('--source', 'website')
     expect(taken.code).toBe(2)
     expect(taken.stderr).toContain(
-      'first_time_shopper: it already belongs to an audience of the source app',
+      'The key first_time_shopper belongs to an audience of the source app',
     )
   })
 })
@@ -284,7 +290,7 @@ describe('audience list, show and remove', () => {
     ])
     const wrong = await project.run(['audience', 'show', 'totale'])
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
-    expect(wrong.stderr).toContain('Did you mean total?')
+    expect(wrong.stderr).toContain('but there is "total"')
   })
 
   test('has nothing to list before there is a store', async () => {
@@ -318,7 +324,7 @@ describe('audience list, show and remove', () => {
     expect(traitsOf(endpoint).slice(3)).toContainEqual({ userId: 'u_2', first_time_shopper: false })
     const again = await project.run(argv)
     expect(again.code).toBe(2)
-    expect(again.stderr).toContain('no audience or computed trait "first_time_shopper"')
+    expect(again.stderr).toContain('no audience "first_time_shopper"')
     const trait = await project.run(['audience', 'remove', 'total', '--json'])
     expect(trait.records).toMatchObject([
       { kind: 'removal', outcome: 'removed', audience: { key: 'total' }, left: 1 },

@@ -146,7 +146,7 @@ describe('delete', () => {
     ])
     expect((await plan('DELETE_INTERNAL')).stdout).toContain('0 notifications')
     for (const type of ['DELETE_ONLY', 'DELETE_INTERNAL']) {
-      expect((await plan(type, '--source', 'ap')).stderr).toContain('Did you mean app?')
+      expect((await plan(type, '--source', 'ap')).stderr).toContain(', but there is "app"')
     }
     expect((await project.run(['regulations', 'list'])).stderr).toContain('There is no store yet')
   })
@@ -202,7 +202,7 @@ describe('delete', () => {
     [
       ['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--source', 'webiste'],
       'There is no source "webiste"',
-      'Did you mean website?',
+      ', but there is "website"',
     ],
     [
       ['--regulation', 'DELETE_ONLY', '--file', '-', '--id-column', 'x'],
