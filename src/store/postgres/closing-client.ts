@@ -12,8 +12,19 @@ const goodbyeMs = 2_000
  * After a connection is lost, its next statement fails.
  */
 export class ClosingClient extends Client {
+  /** Why no connection can be made: a file in the URL cannot be read, for example while it is being replaced. */
+  declare readonly failure: Error | undefined
+
   constructor(config?: ClientConfig) {
-    super(config)
+    let failure: Error | undefined
+    try {
+      super(config)
+    } catch (error) {
+      // Only `connect` may fail: the pool also makes clients where nothing catches an error.
+      super()
+      failure = error as Error
+    }
+    this.failure = failure
     this.on('error', () => undefined)
   }
 
@@ -21,11 +32,14 @@ export class ClosingClient extends Client {
   override connect(): Promise<Client>
   override connect(callback: (error: Error | null) => void): void
   override connect(callback?: (error: Error | null) => void): Promise<Client> | undefined {
-    if (callback === undefined) return super.connect()
-    super.connect((error: Error | null) => {
-      if (error != null) this.end().catch(() => undefined)
-      callback(error)
-    })
+    const { failure } = this
+    if (callback === undefined) return failure ? Promise.reject(failure) : super.connect()
+    if (failure) process.nextTick(callback, failure)
+    else
+      super.connect((error: Error | null) => {
+        if (error != null) this.end().catch(() => undefined)
+        callback(error)
+      })
     return undefined
   }
 

@@ -95,8 +95,7 @@ export class Database implements Session, SqlDatabase {
   /** Runs statements without values in one transaction and one round trip. Returns the rows of each. */
   async script(statements: readonly string[]): Promise<readonly (readonly unknown[])[]> {
     const text = ['BEGIN', ...statements, 'COMMIT'].join(';\n')
-    // Connecting throws if a file in the URL cannot be read; the async function turns that into a rejection.
-    const results = await this.#use(async () => await this.#pool.query(text))
+    const results = await this.#use(() => this.#pool.query(text))
     return (results as unknown as QueryResult<object>[]).slice(1, -1).map(({ rows }) => rows)
   }
 

@@ -120,17 +120,15 @@ export class Notifications {
   }
 
   async #listen(): Promise<void> {
-    let client: ClosingClient | undefined
+    const client = new ClosingClient({
+      ...clientConfig(this.#options.url),
+      connectionTimeoutMillis: answerTimeoutMs,
+      query_timeout: answerTimeoutMs,
+    })
+    this.#client = client
+    client.on('notification', ({ payload }) => this.#hear(payload))
+    client.once('end', () => this.#listenLater(client))
     try {
-      // Throws if a file in the URL cannot be read, for example while a certificate is being replaced.
-      client = new ClosingClient({
-        ...clientConfig(this.#options.url),
-        connectionTimeoutMillis: answerTimeoutMs,
-        query_timeout: answerTimeoutMs,
-      })
-      this.#client = client
-      client.on('notification', ({ payload }) => this.#hear(payload))
-      client.once('end', () => this.#listenLater(client))
       await client.connect()
       await client.query(`LISTEN ${channel}`)
       this.#delayMs = reconnectMs.first
@@ -138,7 +136,7 @@ export class Notifications {
       this.#options.onNotification?.()
       this.#replaceLater(client)
     } catch {
-      await client?.end().catch(() => undefined)
+      await client.end().catch(() => undefined)
       this.#listenLater(client)
     }
   }
@@ -162,7 +160,7 @@ export class Notifications {
     )
   }
 
-  #listenLater(client: ClosingClient | undefined): void {
+  #listenLater(client: ClosingClient): void {
     if (this.#closed || this.#client !== client) return
     this.#client = undefined
     this.#timer?.cancel()

@@ -1,3 +1,5 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { StoreAudit } from '../../../src/delivery/index.ts'
 import { Database, type Session } from '../../../src/store/postgres/database.ts'
@@ -6,6 +8,7 @@ import { event, returned } from '../../conformance/store-under-test.ts'
 import { gate } from '../../support/gate.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
 import { PostgresLine } from '../../support/postgres-line.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openStore } from './store-calls.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -194,6 +197,27 @@ describe('a connection is used for at most a minute, because its server may no l
     expect(await database.rows(pid)).toEqual(used)
     await database.transaction(() => Promise.resolve(vi.advanceTimersByTime(1)))
     expect(await database.rows(pid)).not.toEqual(used)
+  })
+
+  test('and fails waiting statements if a file in the URL cannot be read for the next one', async () => {
+    const file = join(await temporaryFolder(), 'root.pem')
+    await writeFile(file, '')
+    const url = withParameter(server.url(), 'sslmode', 'disable')
+    const database = new Database(withParameter(url, 'sslrootcert', file), {
+      connectionsMax: 1,
+      isReadOnly: false,
+    })
+    onTestFinished(() => database.close())
+    const one = { sql: 'SELECT 1', values: [] }
+    let waiting: Promise<unknown> | undefined
+    await database.transaction(async () => {
+      vi.advanceTimersByTime(minuteMs)
+      await rm(file)
+      waiting = database.rows(one).catch((error: unknown) => error)
+    })
+    expect(await waiting).toMatchObject({ code: 'store_unusable', isTemporary: true })
+    await writeFile(file, '')
+    expect(await database.rows(one)).toHaveLength(1)
   })
 
   test('for notifications, even if it has fallen silent', async () => {
