@@ -68,19 +68,11 @@ export function inState(state: LoggedState): string {
 
 const deliveryLines = ['deliveries', 'delivered', 'failed', 'expired', 'pending'] as const
 
-const ledgerLines = Object.keys(emptyLedger) as readonly LedgerLine[]
+/** The columns of a SELECT that sums up the lines of a {@link DeliveryLedger}. */
+export const ledgerSums: string = sums(Object.keys(emptyLedger))
 
-/** The columns of a SELECT that sums up the ledger's lines. */
-export const ledgerSums: string = sums(ledgerLines)
-
-/** The columns of a SELECT that sums up the purged deliveries. */
-export const purgedSums: string = sums(['purged_delivered', 'purged_failed', 'purged_expired'])
-
-/** Makes a ledger from a row with the columns {@link ledgerSums}. */
-export function ledgerOf(row: Readonly<Record<string, unknown>>): DeliveryLedger {
-  const lines = ledgerLines.map((name) => [name, Number(row[name])] as const)
-  return { ...emptyLedger, ...Object.fromEntries(lines) }
-}
+/** The columns of a SELECT that sums up the purged deliveries, by state. */
+export const purgedSums: string = sums(['delivered', 'failed', 'expired'], 'purged_')
 
 /** Reads the committed ledger of one destination, or of the whole store. */
 export async function readLedger(
@@ -91,8 +83,8 @@ export async function readLedger(
   const sql = `SELECT ${ledgerSums} FROM evroute_counts
     WHERE $1::text IS NULL OR destination_id IN (${wholeStore}, $1)`
   const values = [destinationId === undefined ? null : toStored(destinationId)]
-  const [row] = await database.rows<Record<string, unknown>>({ name: 'ledger', sql, values })
-  return ledgerOf(row ?? {})
+  const [ledger] = await database.rows<DeliveryLedger>({ name: 'ledger', sql, values })
+  return ledger ?? emptyLedger
 }
 
 /** Reads the committed counts of all destinations. */
@@ -106,6 +98,6 @@ export async function readDestinationCounts(
   return rows.map(fromStoredRow)
 }
 
-function sums(names: readonly CountName[]): string {
-  return names.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(', ')
+function sums(names: readonly string[], prefix = ''): string {
+  return names.map((name) => `coalesce(sum(${prefix}${name}), 0)::bigint AS ${name}`).join(', ')
 }

@@ -24,7 +24,7 @@ import { isPurgeable } from '../regulations/regulation-notifications.ts'
 import { firstRow, raw, sql, type Query, type Script, type Sql } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import type { TableRows } from '../store.ts'
-import { countChanges, countRows, inState, ledgerOf, ledgerSums, purgedSums } from './counts.ts'
+import { countChanges, countRows, inState, ledgerSums, purgedSums } from './counts.ts'
 import type { Database } from './database.ts'
 import { dialect } from './dialect.ts'
 import type { RequestPartitions } from './request-partitions.ts'
@@ -32,13 +32,17 @@ import type { ServerClock } from './server-clock.ts'
 
 /** Reads the ledger and counts the rows in one statement, which sees one snapshot. */
 const auditSql = `
-  SELECT counts.*, in_store.* FROM
-    (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) counts,
-    (SELECT ${inState('pending')} AS counted_pending,
-      ${inState('delivered')} AS counted_delivered, ${inState('failed')} AS counted_failed,
-      ${inState('expired')} AS counted_expired,
+  SELECT to_json(ledger) AS ledger, to_json(purged) AS purged, to_json(counted) AS counted FROM
+    (SELECT ${ledgerSums} FROM evroute_counts) ledger,
+    (SELECT ${purgedSums} FROM evroute_counts) purged,
+    (SELECT ${inState('pending')} AS pending, ${inState('delivered')} AS delivered,
+      ${inState('failed')} AS failed, ${inState('expired')} AS expired,
       count(*) FILTER (WHERE message.id IS NULL) AS without_body
-    FROM evroute_deliveries LEFT JOIN evroute_messages message ON message.id = body_id) in_store`
+    FROM evroute_deliveries LEFT JOIN evroute_messages message ON message.id = body_id) counted`
+
+interface AuditRow extends Pick<StoreAudit, 'ledger' | 'purged'> {
+  readonly counted: StoreAudit['counted'] & { readonly without_body: number }
+}
 
 /** Counts the rows of tables. A table's rows include those of its partitions. */
 const tableRowsSql = `
@@ -101,8 +105,6 @@ const forgetSeenSql = `
       ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING 1)
   SELECT count(*) FROM gone`
-
-type AuditRow = Readonly<Record<string, number>>
 
 /** PostgreSQL's parts of retrying, discarding and expiring deliveries. */
 export const logEngine: LogEngine = {
@@ -175,19 +177,12 @@ function oneAtATime(audit: () => Promise<StoreAudit>): () => Promise<StoreAudit>
 }
 
 async function audit(database: Database): Promise<StoreAudit> {
-  const read = (): Script<AuditRow | undefined> => firstRow<AuditRow>({ sql: auditSql, values: [] })
-  const row = (await database.change(read, { isLong: true })) ?? {}
-  const of = (prefix: string) => ({
-    delivered: row[`${prefix}_delivered`] ?? 0,
-    failed: row[`${prefix}_failed`] ?? 0,
-    expired: row[`${prefix}_expired`] ?? 0,
-  })
-  return {
-    ledger: ledgerOf(row),
-    counted: { ...of('counted'), pending: row['counted_pending'] ?? 0 },
-    purged: of('purged'),
-    withoutBody: row['without_body'] ?? 0,
-  }
+  const read = (): Script<AuditRow | undefined> => firstRow({ sql: auditSql, values: [] })
+  const row = await database.change(read, { isLong: true })
+  if (row === undefined) throw new Error('the audit returned nothing')
+  const { ledger, purged, counted } = row
+  const { without_body: withoutBody, ...states } = counted
+  return { ledger, counted: states, purged, withoutBody }
 }
 
 async function purge(
