@@ -109,15 +109,14 @@ function createApp(options: AdminApiOptions): Express {
     })
     .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
   app.use('/_evroute', lazyPage(options, router))
-  const metrics: RequestHandler = async (_request, response) => {
-    const { contentType } = options.metrics
-    const body = await options.metrics.text()
-    send(response, { status: 200, headers: { 'content-type': contentType }, body })
-  }
   app
     .route('/metrics')
     .all(requireToken(options, token, ...(metricsToken === null ? [] : [metricsToken])))
-    .get(metrics)
+    .get(async (_request, response) => {
+      const { contentType } = options.metrics
+      const body = await options.metrics.text()
+      send(response, { status: 200, headers: { 'content-type': contentType }, body })
+    })
     .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
   return app
 }
@@ -178,16 +177,17 @@ function handlerOf(entry: ApiOperation, { actions, runtime }: AdminApiOptions): 
       })
     const content =
       method === 'POST' && !isStreaming
-        ? await readDocument(request, response, { clock, bytesMax: entry.bodyBytesMax })
+        ? await readDocument(request, { clock, bytesMax: entry.bodyBytesMax })
         : { value: query }
     if (content === undefined) return
-    const reading = entry.reads && readFields(entry.reads, content.value)
-    if (reading !== undefined && 'error' in reading) send(response, reading)
+    const isRead = 'error' in content || entry.reads === undefined
+    const reading = isRead ? content : readFields(entry.reads, content.value)
+    if ('error' in reading) send(response, reading)
     else if (isStreaming) {
-      const work = (input: StreamingInput) => entry.stream(reading?.value, input)
+      const work = (input: StreamingInput) => entry.stream(reading.value, input)
       await streamAnswer(request, response, { ...runtime, work, done })
     } else {
-      const answer = await entry.run(reading?.value, { params, signal })
+      const answer = await entry.run(reading.value, { params, signal })
       if (method === 'POST' && answer.record !== undefined) done(answer.record)
       send(response, answer)
     }

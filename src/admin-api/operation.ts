@@ -38,7 +38,7 @@ interface Route {
 interface OneAnswer<Value> {
   /** Maximum size of the body; 64 KB by default. */
   readonly bodyBytesMax?: number
-  /** Answers a request. `value` is undefined if the operation reads nothing. */
+  /** Answers a request. Ignore `value` if the operation reads nothing. */
   run(value: Value, input: OperationInput): Answer | Promise<Answer>
 }
 

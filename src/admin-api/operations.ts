@@ -104,28 +104,22 @@ function sourcesOperation({ sources, metrics }: AdminApiOptions): ApiOperation {
 }
 
 function overviewOperation(options: AdminApiOptions): ApiOperation {
-  const { ready, store, destinations, orphanedBacklogs, metrics } = options
+  const { ready, store, metrics } = options
   return operation({
     ...get('/overview', 'overview', 'The current problems, and counts of the last hour'),
     run: async () => {
-      const [unreadyReasons, figures, states, backlogs] = await Promise.all([
+      const [unreadyReasons, ledger, destinations, orphanedBacklogs] = await Promise.all([
         ready(),
         store.ledger(),
-        destinations(),
-        orphanedBacklogs(),
+        options.destinations(),
+        options.orphanedBacklogs(),
       ])
       const { recent, losses, breakers, oldestDueAtMs } = metrics
       const { deliveries, p50Ms, p99Ms } = recent.latency
       return record({
         kind: 'overview',
-        problems: problemsOf({
-          unreadyReasons,
-          destinations: states,
-          losses,
-          breakers,
-          orphanedBacklogs: backlogs,
-        }),
-        ledger: figures,
+        problems: problemsOf({ unreadyReasons, destinations, losses, breakers, orphanedBacklogs }),
+        ledger,
         oldestDueAt: isoOrNull(oldestDueAtMs),
         latency: { deliveries, p50: p50Ms, p99: p99Ms },
         minutes: recent.minutes.map(({ atMs, ...counts }) => ({ at: isoOrNull(atMs), ...counts })),

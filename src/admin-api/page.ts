@@ -67,8 +67,12 @@ function signInHandler(options: AdminApiOptions): RequestHandler {
   const { sessions, access, runtime } = options
   const hasToken = tokenCheck(access.token)
   return async (request, response) => {
-    const document = await readDocument(request, response, { clock: runtime.clock })
+    const document = await readDocument(request, { clock: runtime.clock })
     if (document === undefined) return
+    if ('error' in document) {
+      send(response, document)
+      return
+    }
     const given = isJsonObject(document.value) ? document.value['token'] : undefined
     // `hasToken` expects the text of a header, and Node decodes headers as Latin-1.
     const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''

@@ -1,15 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { isArriving, readBody } from '../http/index.ts'
 import { parseJson } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { refuse, send, type Refusal } from './answer.ts'
+import { refuse, type Refusal } from './answer.ts'
+import type { Reading } from './read-fields.ts'
 
 const usualBytesMax = 64 * 1024
-
-interface Document {
-  /** A JSON object or array; undefined for an empty body. */
-  readonly value: unknown
-}
 
 interface DocumentLimits {
   readonly clock: Clock
@@ -17,22 +13,14 @@ interface DocumentLimits {
   readonly bytesMax?: number | undefined
 }
 
-/** Reads a body as JSON, whatever its content type. If that fails, refuses the request and returns undefined. */
+/**
+ * Reads a body as JSON, whatever its content type. The value is an object or array, or undefined for an empty body.
+ * Returns undefined if the client has left.
+ */
 export async function readDocument(
   request: IncomingMessage,
-  response: ServerResponse,
-  limits: DocumentLimits,
-): Promise<Document | undefined> {
-  const document = await documentOf(request, limits)
-  if (document !== undefined && 'value' in document) return document
-  if (document !== undefined) send(response, document)
-  return undefined
-}
-
-async function documentOf(
-  request: IncomingMessage,
   { clock, bytesMax = usualBytesMax }: DocumentLimits,
-): Promise<Document | Refusal | undefined> {
+): Promise<Reading<unknown> | undefined> {
   const body = await readBody(request, { bytesMax, clock })
   // Close the connection, or the rest of an incomplete body would be read as the next request.
   const headers: Refusal['headers'] = isArriving(body) ? { connection: 'close' } : {}
@@ -48,7 +36,7 @@ async function documentOf(
   }
 }
 
-function parse(bytes: Buffer, encoding = 'identity'): Document | Refusal {
+function parse(bytes: Buffer, encoding = 'identity'): Reading<unknown> {
   if (encoding.toLowerCase() !== 'identity') {
     return refuse('unsupported_encoding', 'The body must not be compressed')
   }

@@ -132,11 +132,11 @@ export function selectionRefusal({
   }
 }
 
+/** What a request contains, or why it is refused. */
+export type Reading<Value> = { readonly value: Value } | Refusal
+
 /** Reads the query or the body of a request, or refuses it. */
-export function readFields<Value>(
-  schema: z.ZodType<Value>,
-  input: unknown,
-): { readonly value: Value } | Refusal {
+export function readFields<Value>(schema: z.ZodType<Value>, input: unknown): Reading<Value> {
   const { data, error } = schema.safeParse(input ?? {}, { reportInput: true })
   return error === undefined
     ? { value: data }
