@@ -1,4 +1,6 @@
+import { SettingError } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
+import { writeKeys } from './configuration/index.ts'
 import { readServiceConfiguration } from './read-service-configuration.ts'
 import { Service } from './service.ts'
 
@@ -11,9 +13,16 @@ export interface LocalServiceOptions {
   readonly runtime?: Runtime | undefined
 }
 
-/** Starts a service with one source, one destination and an in-memory store, on a free port of this machine. */
+/**
+ * Starts a service with one source, one destination and an in-memory store, on a free port of this machine. Throws a
+ * SettingError for an unusable write key.
+ */
 export async function startLocalService(options: LocalServiceOptions): Promise<Service> {
   const { url, secret, writeKey, runtime = createRuntime() } = options
+  if (typeof writeKey !== 'string' || !writeKeys.pattern.test(writeKey)) {
+    const message = `Cannot use this write key: it must be ${writeKeys.accepted}`
+    throw new SettingError('writeKey', message)
+  }
   const { configuration } = await readServiceConfiguration(
     {
       listen: { port: 0 },

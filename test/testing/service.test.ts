@@ -63,9 +63,18 @@ describe('startService', () => {
   test('releases the ports even if the service fails to start', async () => {
     const port = await freePort()
     const unusable = startService({ writeKey: 'with spaces', receiver: { port } })
-    await expect(unusable).rejects.toMatchObject({ code: 'invalid_setting' })
+    await expect(unusable).rejects.toMatchObject({ setting: 'writeKey' })
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow('fetch failed')
   })
+
+  test.each(['', 'with:colon', 5 as unknown as string])(
+    'refuses the write key "%s"',
+    async (writeKey) => {
+      await expect(startService({ writeKey })).rejects.toThrow(
+        'Cannot use this write key: it must be 1 to 200 printable characters without spaces or colons',
+      )
+    },
+  )
 
   test('refuses unknown options', async () => {
     await expect(startService({ writeKeys: 'wk' } as object)).rejects.toMatchObject({

@@ -59,11 +59,14 @@ const id = () =>
     '1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit',
   )
 
+/** Which write keys a source can have. */
+export const writeKeys = {
+  pattern: /^[\x21-\x39\x3b-\x7e]{1,200}$/,
+  accepted: '1 to 200 printable characters without spaces or colons',
+} as const
+
 const writeKey = () =>
-  secret(
-    (text) => /^[\x21-\x39\x3b-\x7e]{1,200}$/.test(text),
-    `1 to 200 printable characters without spaces or colons, ${secretForms}`,
-  )
+  secret((text) => writeKeys.pattern.test(text), `${writeKeys.accepted}, ${secretForms}`)
 
 const retentionTime = () => duration('1m', '3650d')
 const backlog = () => wholeNumber(1, 1_000_000_000)
