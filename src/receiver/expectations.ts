@@ -10,7 +10,7 @@ import {
   type ExpectationResult,
   type ExpectedBody,
 } from '../match/index.ts'
-import { checkWholeNumber, EvrouteError, SettingError } from '../model/index.ts'
+import { checkOptionNames, checkWholeNumber, EvrouteError, SettingError } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { EventLog } from './event-log.ts'
 import type { ReceivedEvent } from './received-event.ts'
@@ -38,10 +38,11 @@ export class ExpectationError extends EvrouteError {
   /** The counts, and the request that best shows why the expectation was not met. */
   readonly result: ExpectationResult<ReceivedEvent>
 
-  constructor(result: ExpectationResult<ReceivedEvent>) {
+  constructor(result: ExpectationResult<ReceivedEvent>, isReceiverClosed = false) {
     const { text, account, shortfall } = result
+    const end = isReceiverClosed ? ' before the receiver was closed' : ''
     const explanation = shortfall === undefined ? '' : `\n${shortfallText(shortfall)}`
-    super({ code: 'expectation_unmet', message: `${text}: ${account}${explanation}` })
+    super({ code: 'expectation_unmet', message: `${text}: ${account}${end}${explanation}` })
     this.result = result
   }
 }
@@ -95,6 +96,7 @@ export class Expectations {
     expected: string | ExpectedBody,
     options: ExpectOptions = {},
   ): Promise<JudgedExpectation> {
+    checkOptionNames(options, { timeoutMs: true, after: true, count: true, signal: true })
     const { after = 0, signal } = options
     const expectation = expectationFrom(expected, options)
     const timeoutMs = options.timeoutMs ?? expectation.withinMs ?? timeoutMsDefault

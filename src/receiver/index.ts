@@ -52,7 +52,7 @@ export type {
 } from './received-event.ts'
 export { readCapture } from './read-capture.ts'
 export { Receiver, type WaitOptions } from './receiver.ts'
-export type { ReceiverOptions } from './settings.ts'
+export { receiverOptionsIn, type ReceiverOptions } from './settings.ts'
 export { SummaryMemory } from './summary/memory.ts'
 export { summaryText, type SummaryPart, type SummaryRole } from './summary/part.ts'
 export { summarise, type Summarisable } from './summary/summarise.ts'

@@ -215,7 +215,7 @@ export class Receiver implements AsyncDisposable {
     options?: ExpectOptions,
   ): Promise<readonly ReceivedEvent[]> {
     const { result, events } = await this.judge(expected, options)
-    if (result.state === 'unmet') throw new ExpectationError(result)
+    if (result.state === 'unmet') throw new ExpectationError(result, this.#closed !== undefined)
     return events
   }
 

@@ -1,4 +1,4 @@
-import { checkWholeNumber, SettingError, shortText } from '../model/index.ts'
+import { checkOptionNames, checkWholeNumber, SettingError, shortText } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import {
   delayMsMax,
@@ -69,8 +69,39 @@ export interface ReceiverOptions {
   readonly runtime?: Runtime | undefined
 }
 
+/** Returns those of the options that are a receiver's. */
+export function receiverOptionsIn(options: ReceiverOptions): ReceiverOptions {
+  const known = Object.entries(options).filter(([name]) => Object.hasOwn(optionNames, name))
+  return Object.fromEntries(known)
+}
+
 /** The options of a receiver, checked, complete and frozen. */
 export type ReceiverSettings = ReturnType<typeof checkReceiverOptions>
+
+const optionNames: Readonly<Record<keyof ReceiverOptions, true>> = {
+  host: true,
+  port: true,
+  endpoints: true,
+  tls: true,
+  secret: true,
+  otherSecrets: true,
+  strict: true,
+  respond: true,
+  delayMs: true,
+  failShare: true,
+  fault: true,
+  forwardTo: true,
+  forwardTimeoutMs: true,
+  allowUnverified: true,
+  passesOn: true,
+  forwardHeaders: true,
+  forwardInsecure: true,
+  forwardFilter: true,
+  token: true,
+  seed: true,
+  eventsMax: true,
+  runtime: true,
+}
 
 const portMax = 65_535
 const endpointsMax = 5
@@ -79,6 +110,7 @@ const eventsMaxLimit = 100_000
 
 /** Copies, completes, checks and freezes options. Throws a SettingError with the option and its accepted values. */
 export function checkReceiverOptions(options: ReceiverOptions = {}) {
+  checkOptionNames(options, optionNames)
   const { seed, runtime = createRuntime(), endpoints = 1, port = 0 } = options
   checkWholeNumber('endpoints', endpoints, [1, endpointsMax])
   checkWholeNumber('port', port, [0, portMax + 1 - endpoints])

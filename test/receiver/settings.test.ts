@@ -29,6 +29,7 @@ test('the defaults are a free port of this machine and the answer 200', () => {
 })
 
 test.each<[string, ReceiverOptions]>([
+  ['secrte', { secrte: 'k' } as object],
   ['host', { host: '' }],
   ['port', { port: 65_536 }],
   ['port', { port: 1.5 }],

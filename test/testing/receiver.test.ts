@@ -33,6 +33,19 @@ describe('startReceiver', () => {
     await expect(unmet).rejects.toThrow(/! event +"Order Refunded" +"Order Completed"/)
   })
 
+  test('says if the receiver was closed before the expected webhook arrived', async () => {
+    const receiver = await startReceiver()
+    const interrupted = receiver.expect('type:track')
+    await Promise.all([
+      expect(interrupted).rejects.toThrow(
+        /^type:track: .*, got 0 before the receiver was closed\n/,
+      ),
+      receiver.close(),
+    ])
+    await expect(receiver.expect('type:track')).rejects.toThrow('before the receiver was closed')
+    await receiver.expect('type:track never')
+  })
+
   test('accepts the options of a receiver, and a new plan while the receiver runs', async () => {
     await using receiver = await startReceiver({ secret: 'k', respond: '503,200' })
     expect(receiver.secret).toBe('k')

@@ -21,6 +21,7 @@ import {
   eventRecord,
   readCapture,
   Receiver,
+  receiverOptionsIn,
   scenarioNamed,
   SummaryMemory,
   type ReceivedCounts,
@@ -57,8 +58,7 @@ export async function listen(
   const screen = listenScreen(options, io)
   const view = options.json ? jsonView(screen) : textView(screen, options)
   const receiver = new Receiver({
-    ...options,
-    ...options.scenario?.settings,
+    ...receiverOptionsIn({ ...options, ...options.scenario?.settings }),
     passesOn: options.onEvent !== undefined,
   })
   const capture = options.save === undefined ? undefined : await openCapture(options.save)
