@@ -22,7 +22,6 @@ import {
   post,
   type ApiOperation,
   type ApiRecord,
-  type StreamingEnd,
   type StreamingInput,
 } from './operation.ts'
 import type { AdminApiOptions } from './ports.ts'
@@ -91,11 +90,10 @@ function syncOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
       valueColumn: text.optional(),
       dryRun,
     }),
-    stream: async (written, { upload, sendRecords, drained, signal }): Promise<StreamingEnd> => {
+    stream: async (written, { upload, sendRecords, drained, signal }) => {
       const { name, key, class: computationClass, source: sourceId } = written
       if (name === undefined && key === undefined) {
-        const message = 'No audience is given: give a name or a key'
-        return { kind: 'refused', refusal: refuse('invalid_request', message) }
+        return refuse('invalid_request', 'No audience is given: give a name or a key')
       }
       const columns = { userIds: written.idColumn ?? [], value: written.valueColumn }
       const isDryRun = written.dryRun !== undefined
@@ -103,8 +101,8 @@ function syncOperation({ audiences, runtime }: AudienceOptions): ApiOperation {
       const listener = listenerOf(isDryRun, sendRecords, runtime.clock)
       const outcome = await audiences.sync({ ...query, listener, drained, signal }, upload)
       return 'counts' in outcome
-        ? { kind: 'sent', record: syncRecord(outcome, query) }
-        : { kind: 'refused', refusal: refusalOf(outcome, sourceId) }
+        ? { record: syncRecord(outcome, query) }
+        : refusalOf(outcome, sourceId)
     },
   })
 }
@@ -113,14 +111,14 @@ function removeOperation({ audiences, runtime }: AudienceOptions): ApiOperation 
   return operation({
     ...post('/audiences/{key}/remove', 'line', 'Removes an audience'),
     reads: fields({ dryRun }),
-    stream: async (written, { params, sendRecords, drained, signal }): Promise<StreamingEnd> => {
+    stream: async (written, { params, sendRecords, drained, signal }) => {
       const key = String(params['key'])
       const isDryRun = written.dryRun !== undefined
       const listener = listenerOf(isDryRun, sendRecords, runtime.clock)
       const outcome = await audiences.remove({ key, isDryRun, listener, drained, signal })
       return 'left' in outcome
-        ? { kind: 'sent', record: removalRecord(outcome, { isDryRun }) }
-        : { kind: 'refused', refusal: refusalOf(outcome) }
+        ? { record: removalRecord(outcome, { isDryRun }) }
+        : refusalOf(outcome)
     },
   })
 }

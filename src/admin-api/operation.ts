@@ -23,9 +23,7 @@ export interface StreamingInput extends OperationInput {
 }
 
 /** The end of a streaming operation: its last record, or a refusal. */
-export type StreamingEnd =
-  | { readonly kind: 'sent'; readonly record: ApiRecord }
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
+export type StreamingEnd = { readonly record: ApiRecord } | Refusal
 
 interface Route {
   readonly method: 'get' | 'post'

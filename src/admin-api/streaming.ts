@@ -35,10 +35,11 @@ export async function streamAnswer(
   const signal = closeOf(response)
   try {
     const end = await work({ params: request.params, upload, sendRecords, drained, signal })
-    if (end.kind === 'sent') {
+    if ('error' in end) refuseOrEnd(end, answer, response)
+    else {
       done(end.record)
       answer.end(end.record)
-    } else refuseOrEnd(end.refusal, answer, response)
+    }
   } catch (error) {
     // Log the action, because part of it may have been done.
     done({ outcome: 'failed' })
