@@ -9,6 +9,7 @@ import {
   bodyTexts,
   compareTexts,
   cannotBeReached,
+  failsOnEverything,
   forgeryTexts,
   hasCrashed,
   keyTexts,
@@ -138,6 +139,17 @@ const refusesAllRight: Rule = (evidence) => {
   return evidence.explain(lost, keyTexts.unknown)
 }
 
+/** Applies if the handler accepts nothing, and fails with the right signature as with a wrong one. */
+const failsAlways: Rule = (evidence) => {
+  const isAnyTaken = evidence.sent.some(({ reaction }) => reaction === 'taken')
+  const isAlike = ['plain', 'wrong-secret'].every((id) => evidence.had(id, 'failed'))
+  if (isAnyTaken || !isAlike) return []
+  return evidence.explain(
+    evidence.wrong(({ reaction }) => reaction === 'failed'),
+    failsOnEverything,
+  )
+}
+
 /** Makes a rule for the wrong cases that pass `applies`. Each gets the first explanation that matches it. */
 function ruleFor(
   applies: (verdict: CaseVerdict) => boolean,
@@ -188,6 +200,7 @@ const rules: readonly Rule[] = [
   wrongKey,
   otherBytes,
   refusesAllRight,
+  failsAlways,
   knownForgeries,
   otherForgeries,
   ruleFor(isLost, lossExplanations),

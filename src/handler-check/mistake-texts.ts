@@ -283,6 +283,13 @@ export const lossExplanations: readonly Explanation[] = [
   ],
 ]
 
+/** Describes a handler that fails whether or not the signature is right. */
+export const failsOnEverything: MistakeText = [
+  'fails',
+  'It fails on every webhook, whether or not its signature is right. Senders retry them for 4 hours.',
+  "Read the handler's log. A secret that is not set is a common reason.",
+]
+
 /** Describes a handler that does not answer a forged webhook if its body is not JSON. */
 export const parsesFirst: MistakeText = [
   'parses_first',
