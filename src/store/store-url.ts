@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { SettingError } from '../model/index.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import type { UrlRefusal } from './store-errors.ts'
@@ -43,11 +41,7 @@ export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefin
       hint: 'Write "memory:" for a store in memory, or "sqlite:./evroute.db" for a file.',
     }
   }
-  if (!isFolder(path)) return undefined
-  return {
-    why: 'it must name a file, not a folder',
-    hint: `Name a file in that folder: sqlite:${join(path, 'evroute.db')}.`,
-  }
+  return undefined
 }
 
 /**
@@ -60,14 +54,4 @@ function hintFor(url: string): string {
   }
   const isPath = url !== '' && !/^[a-z][a-z\d+.-]+:|[@?=]/i.test(url)
   return `Write it as sqlite:${isPath ? url : './evroute.db'}.`
-}
-
-function isFolder(path: string): boolean {
-  if (path.endsWith('/')) return true
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    // The file is missing or unreadable. Opening it reports that.
-    return false
-  }
 }

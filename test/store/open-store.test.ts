@@ -13,16 +13,6 @@ const noFiles: readonly (readonly [string, string, string])[] = [
   ['mysql://db.example.com/', 'sqlite:<file>', 'Write it as sqlite:./evroute.db.'],
   ['sqlite:', 'it must name a file', 'Write it as sqlite:./evroute.db.'],
   ['sqlite::memory:', 'it must name a file', 'Write "memory:" for a store in memory'],
-  [
-    'sqlite:data/',
-    'it must name a file, not a folder',
-    'Name a file in that folder: sqlite:data/evroute.db.',
-  ],
-  [
-    'sqlite:.',
-    'it must name a file, not a folder',
-    'Name a file in that folder: sqlite:evroute.db.',
-  ],
 ]
 
 const refusal = (why: string, hint: string) => ({
@@ -80,6 +70,18 @@ describe('openStore', () => {
   test.each(noFiles)('refuses "%s"', async (url, why, hint) => {
     await expect(openStore(url)).rejects.toMatchObject(refusal(why, hint))
     expect(existsSync(':memory:')).toBe(false)
+  })
+
+  test.each(['data/', '.'])('reports the folder "%s" as an unusable store', async (path) => {
+    const error = {
+      code: 'store_unusable',
+      message: `Cannot use the store ${path}: it is a folder`,
+      hint: `Name a file in it, such as sqlite:${join(path, 'evroute.db')}.`,
+    }
+    const url = `sqlite:${path}`
+    await expect(openStore(url)).rejects.toMatchObject(error)
+    await expect(openStore(url, { ownThread: true })).rejects.toMatchObject(error)
+    await expect(openDeliveryLog(url, { write: false })).rejects.toMatchObject(error)
   })
 
   test('leaves the error of an unreadable file to the engine', async () => {

@@ -39,6 +39,7 @@ export async function openFile<Opened>(
   let lock: FileLock | undefined
   let database: Database | undefined
   try {
+    expectNoFolder(name)
     path = realPathOf(name)
     if (access === 'create') expectFolder(path)
     else expectFile(path)
@@ -88,6 +89,15 @@ function linkTarget(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+function expectNoFolder(path: string): void {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  if (!isFolder && !path.endsWith('/')) return
+  throw unusable(
+    `Cannot use the store ${path}: it is a folder`,
+    `Name a file in it, such as sqlite:${join(path, 'evroute.db')}.`,
+  )
 }
 
 function expectFolder(path: string): void {
