@@ -1,6 +1,11 @@
 import type { Metrics } from '../admin-api/index.ts'
 import type { DestinationFaults } from '../delivery/index.ts'
-import { hiddenEndpoint, type EndpointChange, type SettledDelivery } from '../model/index.ts'
+import {
+  hiddenEndpoint,
+  type EndpointChange,
+  type RequestRecord,
+  type SettledDelivery,
+} from '../model/index.ts'
 import type { Log, Runtime } from '../runtime/index.ts'
 
 /** Returns a runtime whose observer also updates the metrics and the log of a service. */
@@ -9,12 +14,14 @@ export function observedRuntime(
   { metrics, faults }: { readonly metrics: Metrics; readonly faults: DestinationFaults },
 ): Runtime {
   const { observer } = given
+  const endpoints = endpointLog(metrics, given.log)
   return {
     ...given,
     observer: {
       request: (record) => {
         metrics.request(record)
         faults.note(record)
+        endpoints.request(record)
         observer.request(record)
       },
       settled: (delivery) => {
@@ -28,7 +35,7 @@ export function observedRuntime(
         observer.gaveUp?.(deliveries)
       },
       endpoint: (change) => {
-        logEndpoint(change, metrics, given.log)
+        endpoints.changed(change)
         metrics.endpoint(change)
         observer.endpoint(change)
       },
@@ -45,14 +52,43 @@ function logExpired({ destinationId, messageId, reason }: SettledDelivery, log: 
   )
 }
 
-/** Logs when an endpoint goes down and recovers. Failed probes in between are not logged. */
-function logEndpoint(
-  { destinationId, url, state, error }: EndpointChange,
-  metrics: Metrics,
-  log: Log,
-): void {
-  const { state: before } = metrics.breakers.endpoint(destinationId, url)
-  const endpoint = { destinationId, url: hiddenEndpoint(url) }
-  if (state === 'open' && before !== 'open') log.warn('an endpoint is down', { ...endpoint, error })
-  if (state === 'closed' && before !== 'closed') log.info('an endpoint has recovered', endpoint)
+/**
+ * Logs when an endpoint begins to fail, when its breaker opens, and when it has recovered. A breaker opens only after
+ * many failures, which take hours if few webhooks are sent. Further failures are not logged.
+ */
+function endpointLog({ breakers }: Metrics, log: Log) {
+  const failing = new Set<string>()
+  const fieldsOf = ({ destinationId, url }: EndpointName) => {
+    return { destinationId, url: hiddenEndpoint(url) }
+  }
+  const keyOf = ({ destinationId, url }: EndpointName): string => `${destinationId} ${url}`
+  const stateOf = ({ destinationId, url }: EndpointName) =>
+    breakers.endpoint(destinationId, url).state
+  const recovered = (endpoint: EndpointName): void => {
+    failing.delete(keyOf(endpoint))
+    log.info('an endpoint has recovered', fieldsOf(endpoint))
+  }
+  return {
+    request: (record: RequestRecord): void => {
+      const { outcome, status, error } = record
+      const isKnown = failing.has(keyOf(record))
+      if (isKnown && outcome === 'success' && stateOf(record) === 'closed') recovered(record)
+      // An endpoint that answers 429 works.
+      const isFailure = outcome === 'retry' && status !== 429 && error !== 'interrupted'
+      if (isKnown || !isFailure) return
+      failing.add(keyOf(record))
+      log.warn('an endpoint is failing; its webhooks are retried', { ...fieldsOf(record), error })
+    },
+    /** Call this before the metrics learn of the change. */
+    changed: (change: EndpointChange): void => {
+      const { state, error } = change
+      const before = stateOf(change)
+      if (state === 'open' && before !== 'open') {
+        log.warn('an endpoint is down', { ...fieldsOf(change), error })
+      }
+      if (state === 'closed' && before !== 'closed') recovered(change)
+    },
+  }
 }
+
+type EndpointName = Pick<EndpointChange, 'destinationId' | 'url'>

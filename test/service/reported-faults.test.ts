@@ -43,6 +43,28 @@ test('an endpoint that is gone after a deployment is reported once, and again wh
   expect(warnings).toHaveLength(1)
 })
 
+test('an endpoint that fails too rarely to open its breaker is reported once, and again when it recovers', async () => {
+  let status = 503
+  const endpoint = await TestEndpoint.start(() => status)
+  const clock = manualClock()
+  const { track, settled, warnings, infos } = await startService(documentFor(endpoint), clock)
+  for (const messageId of ['m_0', 'm_1']) await track(messageId)
+  await expect.poll(() => warnings).toHaveLength(1)
+  await endpoint.received(2)
+  status = 200
+  await expect
+    .poll(async () => {
+      await clock.advance(15_000)
+      return settled
+    })
+    .toHaveLength(2)
+  const fields = { destinationId: 'crm', url: hiddenEndpoint(endpoint.url) }
+  expect(warnings).toEqual([
+    { message: 'an endpoint is failing; its webhooks are retried', ...fields, error: 'status_503' },
+  ])
+  expect(infos).toEqual([{ message: 'an endpoint has recovered', ...fields }])
+})
+
 test('unreadable timestamps are logged once per source and minute', async () => {
   const endpoint = await TestEndpoint.start()
   const clock = manualClock()

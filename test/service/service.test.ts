@@ -138,8 +138,10 @@ describe('a service', () => {
     for (let index = 0; index < 10; index++) await track(`m_${index}`)
     await expect.poll(() => endpoints).toMatchObject([{ state: 'open' }])
     const endpointFields = { destinationId: 'crm', url: hiddenEndpoint(endpoint.url) }
+    const failed = { ...endpointFields, error: 'status_503' }
     expect(warnings).toEqual([
-      { message: 'an endpoint is down', ...endpointFields, error: 'status_503' },
+      { message: 'an endpoint is failing; its webhooks are retried', ...failed },
+      { message: 'an endpoint is down', ...failed },
     ])
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [
