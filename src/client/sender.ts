@@ -1,8 +1,7 @@
 import { isJsonObject, messageOf } from '../model/index.ts'
-import { sleep, type LogFields, type Runtime } from '../runtime/index.ts'
+import { sleep, stoppable, type LogFields, type Runtime } from '../runtime/index.ts'
 import { Batch, bytesOf, type BatchLimits, type EncodedCall } from './batch.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
-import { Exchanges } from './exchanges.ts'
 import type { BatchRetry, FailedCall } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
 import type { RejectedCall, Transport, TransportOutcome } from './transport.ts'
@@ -39,7 +38,6 @@ interface Ending {
 /** Delivers a few batches at a time, with retries. Splits batches that are too large into halves. */
 export class Sender {
   readonly #options: SenderOptions
-  readonly #exchanges: Exchanges
   readonly #envelopeBytes: number
   /** The batches that wait for their turn, in order. */
   readonly #waiting: { readonly batch: Batch; readonly start: () => void }[] = []
@@ -50,7 +48,6 @@ export class Sender {
 
   constructor(options: SenderOptions) {
     this.#options = options
-    this.#exchanges = new Exchanges(options.transport)
     this.#envelopeBytes = envelopeBytes(options.writeKey)
   }
 
@@ -70,7 +67,6 @@ export class Sender {
   /** Gives up: every call without an outcome fails with `close_timeout`. */
   abort(): void {
     this.#lifetime.abort()
-    this.#exchanges.abort()
   }
 
   async #deliverInTurn(batch: Batch): Promise<void> {
@@ -147,13 +143,17 @@ export class Sender {
 
   /** Tries once, with a new `sentAt`. Returns undefined if `abort()` ended the attempt. */
   async #try(calls: readonly EncodedCall[]): Promise<TransportOutcome | undefined> {
-    const { runtime, writeKey } = this.#options
+    const { runtime, transport, writeKey } = this.#options
+    const { signal } = this.#lifetime
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
     const bytes = this.#envelopeBytes + bytesOf(calls)
     runtime.log.debug('sending a batch', { calls: calls.length, bytes })
     try {
-      const outcome = await this.#exchanges.send({ body, callCount: calls.length })
-      const isAborted = outcome === undefined && this.#lifetime.signal.aborted
+      const outcome = await stoppable(
+        transport.send({ body, callCount: calls.length }, signal),
+        signal,
+      )
+      const isAborted = outcome === undefined && signal.aborted
       if (isAborted || isOutcome(outcome)) return outcome
       throw new TypeError('The transport did not return an outcome')
     } catch (error) {

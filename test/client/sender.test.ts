@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { EncodedCall } from '../../src/client/batch.ts'
 import type { BatchRetry, Transport, TransportOutcome } from '../../src/client/index.ts'
@@ -342,7 +343,21 @@ describe('Sender.abort', () => {
     await sender.idle()
     sender.abort()
     expect([delivered, failed]).toEqual([['a'], []])
-    expect(transport.signals[0]?.aborted).toBe(false)
+  })
+
+  test('reports the abort if the transport rejects at once, as one with fetch does', async () => {
+    const transport = new ScriptedTransport(
+      () =>
+        new Promise((_resolve, reject) => {
+          transport.signals[0]?.addEventListener('abort', () => reject(new Error('aborted')))
+        }),
+    )
+    const { sender, failed } = senderOver(transport)
+    sender.send(batchOf('a'))
+    await nextTurn()
+    sender.abort()
+    await sender.idle()
+    expect(failed).toMatchObject([{ messageId: 'a', code: 'close_timeout' }])
   })
 })
 
