@@ -14,12 +14,6 @@ const ttlMsMax = 30_000
 const notFoundMs = 5_000
 /** How long to wait before asking again if no server has answered. */
 const noAnswerMs = 1_000
-/** While no server answers, the last known addresses are used for up to this long. */
-const staleMsMax = 60 * 60 * 1_000
-/** How long to wait before asking again while stale addresses are in use. */
-const staleAgainMs = 5_000
-/** How long to wait for an answer before using stale addresses. */
-const staleWaitMs = 1_000
 /** Maximum number of concurrent look-ups. Each takes one or two file descriptors. */
 const lookUpsMax = 200
 /** A look-up that has taken this long is aborted if others are waiting for a turn. */
@@ -36,14 +30,9 @@ interface NamesOptions {
   readonly clock?: Clock
 }
 
-/** A cached answer. `untilMs` and `saidAtMs` are in milliseconds since 1970. */
+/** A cached answer. `untilMs` is in milliseconds since 1970. */
 type Known = { readonly untilMs: number } & (
-  | {
-      readonly kind: 'found'
-      readonly addresses: readonly LookupAddress[]
-      /** When a server last gave this answer. */
-      readonly saidAtMs: number
-    }
+  | { readonly kind: 'found'; readonly addresses: readonly LookupAddress[] }
   | { readonly kind: 'failed'; readonly error: Error }
 )
 
@@ -67,7 +56,7 @@ export class Names {
     const remembered = this.#known.get(name)
     const known = this.#holds(remembered)
       ? remembered
-      : await (this.#asking.get(name) ?? this.#ask(name, remembered))
+      : await (this.#asking.get(name) ?? this.#ask(name))
     if (known.kind === 'failed') throw known.error
     return known.addresses
   }
@@ -79,14 +68,13 @@ export class Names {
     return remainingMs > 0 && remainingMs <= ttlMsMax
   }
 
-  #ask(name: string, remembered: Known | undefined): Promise<Known> {
-    const answered = this.#find(name).then(
-      (answer) => this.#found(answer),
-      (error: unknown) => this.#failed(error as Error, remembered),
-    )
-    const learned = answered.then((known) => this.#keep(name, known))
-    const stale = this.#stale(remembered)
-    const asking = stale === undefined ? learned : this.#orAfterAWhile(learned, stale)
+  #ask(name: string): Promise<Known> {
+    const asking = this.#find(name)
+      .then(
+        (answer) => this.#found(answer),
+        (error: unknown) => this.#failed(error as Error),
+      )
+      .then((known) => this.#keep(name, known))
     this.#asking.set(name, asking)
     return asking
   }
@@ -107,35 +95,13 @@ export class Names {
   }
 
   #found({ addresses, ttlMs }: NameAnswer): Known {
-    const nowMs = this.#clock.nowMs()
     const heldMs = Math.min(Math.max(ttlMs, ttlMsMin), ttlMsMax)
-    return { kind: 'found', addresses, saidAtMs: nowMs, untilMs: nowMs + heldMs }
+    return { kind: 'found', addresses, untilMs: this.#clock.nowMs() + heldMs }
   }
 
-  #failed(error: Error, remembered: Known | undefined): Known {
-    const nowMs = this.#clock.nowMs()
-    if (systemCode(error) === 'ENOTFOUND') {
-      return { kind: 'failed', error, untilMs: nowMs + notFoundMs }
-    }
-    const failed: Known = { kind: 'failed', error, untilMs: nowMs + noAnswerMs }
-    return this.#stale(remembered) ?? failed
-  }
-
-  /** Returns the last known addresses, for use while no server answers; undefined if they are missing or too old. */
-  #stale(remembered: Known | undefined): Known | undefined {
-    const nowMs = this.#clock.nowMs()
-    if (remembered?.kind !== 'found' || nowMs - remembered.saidAtMs > staleMsMax) return undefined
-    return { ...remembered, untilMs: nowMs + staleAgainMs }
-  }
-
-  #orAfterAWhile(learned: Promise<Known>, stale: Known): Promise<Known> {
-    return new Promise((resolve) => {
-      const timer = this.#clock.schedule(staleWaitMs, () => resolve(stale))
-      void learned.then((known) => {
-        timer.cancel()
-        resolve(known)
-      })
-    })
+  #failed(error: Error): Known {
+    const heldMs = systemCode(error) === 'ENOTFOUND' ? notFoundMs : noAnswerMs
+    return { kind: 'failed', error, untilMs: this.#clock.nowMs() + heldMs }
   }
 
   #keep(name: string, known: Known): Known {
