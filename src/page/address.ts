@@ -49,8 +49,10 @@ export async function keepAddress(): Promise<void> {
   })
 }
 
-/** Writes the fragment. A step to the next or previous request adds no entry to the browser's history, and neither does
- * a change from one filter to another. */
+/**
+ * Writes the fragment. A step to the next or previous request adds no entry to the browser's history. Neither does a
+ * change from one filter to another.
+ */
 function write(address: Address, isStep: boolean): void {
   const before = readAddress(location.hash)
   const hash = hashOf(address)

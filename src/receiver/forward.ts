@@ -86,9 +86,9 @@ export class Forwarder {
 
   /**
    * Posts a request with its bytes and headers to the target for its type, or else to the one for all other types. Adds
-   * `Via`. Doesn't follow redirects. Refuses a request that this receiver has already forwarded. If
-   * no time limit is set, also refuses requests while 100 are in flight. Never rejects. Returns undefined if there is
-   * no target for the type.
+   * `Via`. Doesn't follow redirects. Refuses a request that this receiver has already forwarded. If no time limit is
+   * set, also refuses requests while 100 are in flight. Never rejects. Returns undefined if there is no target for the
+   * type.
    */
   async forward(received: ForwardedRequest): Promise<Forwarding | undefined> {
     const { targets } = this.#settings
