@@ -28,6 +28,13 @@ test('the defaults are a free port of this machine and the answer 200', () => {
   expect(Object.isFrozen(settings)).toBe(true)
 })
 
+test('an answer that is neither a status nor a fault is described as such', () => {
+  const respond = { steps: [{ answer: '6s' as Fault }] }
+  expect(() => new Receiver({ respond })).toThrow(
+    'Cannot answer with 6s: it is neither a status from 200 to 599 nor a fault',
+  )
+})
+
 test.each<[string, ReceiverOptions]>([
   ['secrte', { secrte: 'k' } as object],
   ['host', { host: '' }],

@@ -57,7 +57,7 @@ function checkStep({ answer, times }: PlanStep): PlanStep {
     const text = shortText(String(answer))
     throw new SettingError(
       'respond',
-      `Cannot answer with ${text}: it is no status, fault or delay`,
+      `Cannot answer with ${text}: it is neither a status from 200 to 599 nor a fault`,
       answersHint,
     )
   }
