@@ -1,4 +1,3 @@
-import { Help } from 'commander'
 import {
   prepareHandlerCheck,
   checkCases,
@@ -21,6 +20,7 @@ import { handlerIn } from '../flags.ts'
 import { DataWriter, writeData, type Io } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
 import { styleOf, type Style } from '../output/style.ts'
+import { wrapText } from '../output/wrap.ts'
 import { readHeaders, requireSecret } from '../secret.ts'
 
 /** Checks a handler. Prints a verdict for each case, then the mistakes that explain the failed cases. */
@@ -135,8 +135,7 @@ function answerOf({ status, error, reaction }: CaseVerdict): string {
 
 function findingText(finding: HandlerFinding, { style, columns = Infinity }: CheckView): string {
   const { message, fix, cases } = finding
-  const help = Object.assign(new Help(), { minWidthToWrap: 1 })
-  const wrapped = (text: string): readonly string[] => help.boxWrap(text, columns - 2).split('\n')
+  const wrapped = (text: string): readonly string[] => wrapText(text, columns - 2).split('\n')
   const [first = '', ...rest] = wrapped(message)
   const lines = [
     `${style.bad('✖')} ${style.strong(first)}`,

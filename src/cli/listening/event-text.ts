@@ -25,6 +25,7 @@ import {
 import { payloadText } from '../output/json.ts'
 import { countOf, formatCount, formatTimeOfDay } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
+import { wrapText } from '../output/wrap.ts'
 
 interface EventView {
   readonly style: Style
@@ -60,6 +61,8 @@ type Cell = readonly [text: string, look: keyof Style]
 
 const gap = '  '
 const payloadIndent = '      '
+/** The indentation of the second line of a note. */
+const noteIndent = '    '
 
 const looks: Readonly<Record<SummaryRole, keyof Style>> = {
   name: 'strong',
@@ -75,15 +78,16 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 
 /** Formats a request as one line, then a line for each problem, then in verbose mode the payload. */
 export function eventText(event: ReceivedEvent, view: EventView): string {
-  const { style, program } = view
+  const { style, program, columns } = view
+  const note = (text: string): string => `  ${wrapText(text, columns, noteIndent)}`
   const warnings = [...forwardLines(event.forward), ...checkAdvice(event, program)]
   if (view.passesOn === true && event.withheld !== null) {
     warnings.push(`not passed on: ${withheldTexts[event.withheld]}`)
   }
   const lines = [
     mainLine(event, view),
-    ...(event.reason === null ? [] : [reasonLine(event, style)]),
-    ...warnings.map((line) => `  ${style.bad(`└ ${line}`)}`),
+    ...(event.reason === null ? [] : [note(reasonText(event, style))]),
+    ...warnings.map((line) => note(style.bad(`└ ${line}`))),
   ]
   if (view.verbose) {
     const parts = [payloadText(event, style)]
@@ -98,9 +102,9 @@ const withheldTexts: Readonly<Record<WithheldReason, string>> = {
   signature_not_valid: 'its signature is not valid; --allow-unverified passes it on',
 }
 
-function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string {
+function reasonText({ reason, diagnosis }: ReceivedEvent, style: Style): string {
   const why = style.bad(`└ ${plainText(reason ?? '')}`)
-  return diagnosis === null ? `  ${why}` : `  ${why}. Fix: ${plainText(diagnosis.fix)}`
+  return diagnosis === null ? why : `${why}. Fix: ${plainText(diagnosis.fix)}`
 }
 
 function handlerText({ style, program }: EventView): string {

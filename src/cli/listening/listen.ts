@@ -37,6 +37,7 @@ import { DataWriter, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { cannotWrite, usageError } from '../output/error.ts'
 import { styleOf, type Style } from '../output/style.ts'
+import { wrapText } from '../output/wrap.ts'
 import { readGiven, readHeaders, readOtherSecrets, readSecret } from '../secret.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { openCapture } from './capture.ts'
@@ -311,12 +312,15 @@ function banner(
     ...(ca === null ? [] : [`Authority  ${ca}`]),
     ...scenarioLines(options),
     style.faint('Ctrl-C stops it. In another terminal:'),
-    style.faint(`  ${sendCommand(address, options, io)}`),
   ]
   if (!/^(127\.|localhost$|::1$)/.test(host)) {
     lines.unshift(style.warning(`Other machines can reach this receiver: it listens on ${host}`))
   }
-  return `${lines.join('\n')}\n\n`
+  const { columns } = io.stderr
+  const wrapped = lines.map((line) => wrapText(line, columns, ' '.repeat('Listening  '.length)))
+  // Don't wrap the command, so that it can be pasted.
+  const command = style.faint(`  ${sendCommand(address, options, io)}`)
+  return `${[...wrapped, command].join('\n')}\n\n`
 }
 
 function expectationLines(

@@ -128,6 +128,18 @@ describe('listen', () => {
   })
 })
 
+test('on a narrow terminal, the banner is wrapped between words, and its command is not', async () => {
+  const { command, text } = await banner(['--scenario', 'flaky'], { columns: 50 })
+  command.stop()
+  await command.ended
+  const lines = text.split('\n').filter((line) => !line.includes(' send track'))
+  expect(lines.filter((line) => line.length > 50)).toEqual([])
+  expect(text).toMatch(/Scenario {3}flaky: .+\n {11}\w/)
+  expect(text).toMatch(
+    /^ {2}evroute send track --to \S+ --count \d+ --retry-for 4h --clock virtual$/m,
+  )
+})
+
 describe('listen --tls', () => {
   test('saves the certificate of its authority while it runs', async () => {
     const { command, ready } = await listening('--tls', 'valid')

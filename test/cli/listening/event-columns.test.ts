@@ -29,3 +29,22 @@ test.each([
   expect(lineIn(columns)).toMatch(line)
   expect(columnsOf(lineIn(columns))).toBeLessThanOrEqual(columns)
 })
+
+test('a note is wrapped between words', () => {
+  const reason =
+    'The signature was made with a different secret than the one that this receiver has'
+  const view = {
+    style: plainStyle,
+    memory: new SummaryMemory(),
+    verbose: false,
+    program: 'evroute',
+  }
+  const [, ...lines] = eventText({ ...event, reason }, { ...view, columns: 40 })
+    .trimEnd()
+    .split('\n')
+  expect(lines).toEqual([
+    '  └ The signature was made with a',
+    '    different secret than the one that',
+    '    this receiver has',
+  ])
+})

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Help } from 'commander'
 import type { Match } from '../../../match/index.ts'
 import { messageOf, plainText } from '../../../model/index.ts'
 import {
@@ -18,6 +17,7 @@ import type { Io } from '../../io.ts'
 import { programName } from '../../output/command-line.ts'
 import { countOf, formatCount } from '../../output/numbers.ts'
 import { styleOf, type Style } from '../../output/style.ts'
+import { wrapText } from '../../output/wrap.ts'
 import { BottomLine } from '../../terminal/bottom-line.ts'
 import { keysOf } from '../../terminal/key.ts'
 import type { Terminal } from '../../terminal/process-terminal.ts'
@@ -207,8 +207,7 @@ class ListenKeys {
 
   #print(text: string): void {
     const { style, io } = this.#parts
-    const lines = new Help().boxWrap(text, io.stderr.columns ?? 80)
-    this.io.stderr.write(`${style.faint(lines)}\n`)
+    this.io.stderr.write(`${style.faint(wrapText(text, io.stderr.columns))}\n`)
   }
 
   #start(work: () => Promise<string>): void {

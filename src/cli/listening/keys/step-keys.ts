@@ -304,13 +304,30 @@ export function keysLine(state: KeysState, columnsMax: number, style: Style): Bo
     case 'ending':
       return plain('Ending. Press Ctrl-C to quit at once')
     case 'keys':
-      return plain(wordsOf(state).join(' · '))
+      return plain(joinedWords(wordsOf(state), columnsMax))
   }
 
   function plain(text: string): BottomText {
     return { text: style.faint(cutToColumns(text, columnsMax)), cursorBack: 0 }
   }
 }
+
+/** Joins as many words as fit, without a part of a word. Shortens the first word if the second one does not fit. */
+function joinedWords(
+  [first = '', second = '', ...rest]: readonly string[],
+  columnsMax: number,
+): string {
+  const firstMax = Math.max(columnsMax - columnsOf(separator + second), 1)
+  let line = cutToColumns(first, firstMax) + separator + second
+  for (const word of rest) {
+    const longer = line + separator + word
+    if (columnsOf(longer) > columnsMax) break
+    line = longer
+  }
+  return line
+}
+
+const separator = ' · '
 
 function wordsOf({ arrived, arrivedInPause, filter, picked }: KeysState): readonly string[] {
   const paused = arrivedInPause === undefined ? [] : [`paused, ${formatCount(arrivedInPause)} new`]
@@ -322,9 +339,12 @@ function wordsOf({ arrived, arrivedInPause, filter, picked }: KeysState): readon
     const label = parts
       .filter((part) => typeof part === 'string')
       .map((part) => shortText(part, 24))
-    return [...paused, label.join(' '), 'enter show', 'r resend', 'e edit', 'd compare', 'y curl']
+    const keys = ['h help', 'enter show', 'r resend', 'e edit', 'd compare', 'y curl', 'esc latest']
+    return [[...paused, label.join(' ')].join(separator), ...keys]
   }
-  return [...paused, ...filtered, 'h help', 'q quit', `${formatCount(arrived)} received`]
+  const notes = [...paused, ...filtered].join(separator)
+  const keys = ['h help', 'q quit', `${formatCount(arrived)} received`, 'f fail next']
+  return notes === '' ? keys : [notes, ...keys]
 }
 
 const keysHelp = `Keys

@@ -87,7 +87,9 @@ describe('keys of listen', () => {
     expect(stream.text).toBe(`${erase}event\n`)
     expect(screen.io.stdout).toMatchObject({ isTTY: true, columns: 80 })
     terminal.press('p')
-    expect(stream.text).toMatch(/Paused: .*\npaused, 0 new · h help · q quit · 0 received$/)
+    expect(stream.text).toMatch(
+      /Paused: .*\npaused, 0 new · h help · q quit · 0 received · f fail next$/,
+    )
     arrive(ping)
     expect(shown).toEqual([])
     terminal.press('p')

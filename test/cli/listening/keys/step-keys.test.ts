@@ -111,9 +111,7 @@ describe('picking an earlier request', () => {
     expect(press(`${up}${up}${down}`, state).state.picked).toBe(other)
     expect(press(`${up}j`, state).state.picked).toBeUndefined()
     expect(press(`${up}${escape}`, state).state.picked).toBeUndefined()
-    expect(press(up, state).line).toBe(
-      '▸ #3 track u_2 Pong · enter show · r resend · e edit · d co…',
-    )
+    expect(press(up, state).line).toBe('▸ #3 track u_2 Pong · h help · enter show · r resend')
   })
 
   test('a key after a number acts on that request', () => {
@@ -168,7 +166,7 @@ describe('pausing', () => {
     expect(displayOf(paused.state, page)).toBe('hold')
     const later = afterArrival(afterArrival(paused.state, page), page)
     expect(later.last).toBe(ping)
-    expect(press('', later).line).toBe('paused, 2 new · h help · q quit · 3 received')
+    expect(press('', later).line).toBe('paused, 2 new · h help · q quit · 3 received · f fail next')
     const on = press('p', later)
     expect(textOf(on.effects)).toBe('Resumed: 2 requests arrived.\n')
     expect(on.effects.at(-1)).toEqual({ kind: 'show_held' })
@@ -202,7 +200,7 @@ describe('filtering', () => {
   test('shows only matching requests from then on', () => {
     const { state, effects, line } = press('/ type:track \r')
     expect(textOf(effects)).toBe('Only requests that match type:track are shown: 0 so far.')
-    expect(line).toBe('/ type:track · h help · q quit · 0 received')
+    expect(line).toBe('/ type:track · h help · q quit · 0 received · f fail next')
     expect([ping, page].map((event) => displayOf(state, event))).toEqual(['show', 'hide'])
     expect(afterArrival(afterArrival(state, ping), page)).toMatchObject({ arrived: 2, last: ping })
   })
@@ -253,7 +251,7 @@ describe('filtering', () => {
 test('the line is as long as the window is wide', () => {
   const style = plainStyle
   const state = press('/type:track event:"Order Completed"\rp').state
-  expect(keysLine(state, 30, style).text).toBe('paused, 0 new · / type:track …')
+  expect(keysLine(state, 30, style).text).toBe('paused, 0 new · / ty… · h help')
   expect(keysLine(press('f').state, 20, style).text).toHaveLength(20)
   expect(keysLine(press('/abcdefghijkl').state, 10, style)).toEqual({
     text: '/ …ghijkl',
