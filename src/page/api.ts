@@ -1,11 +1,4 @@
-import type {
-  EventRecord,
-  EventSummary,
-  PayloadChanges,
-  PlannedAnswers,
-  Resent,
-  ShownExpectation,
-} from '../receiver/index.ts'
+import type { ActionOutcomes, EventRecord, EventSummary, ReadAnswers } from '../receiver/index.ts'
 import { sendRequest, jsonOf, messageOf, post, withQuery } from './http.ts'
 
 /** Facts about the receiver, which come with the stream. */
@@ -44,13 +37,8 @@ interface Arrivals {
 
 export type ListRow = EventSummary | UnreadRow
 
-export interface MatchProblem {
-  readonly message: string
-  readonly hint: string
-  /** The position of the invalid part in the text. */
-  readonly offset: number
-  readonly length: number
-}
+/** Why a match is invalid, with the position of the invalid part in the text. */
+export type MatchProblem = Extract<ReadAnswers['match'], { readonly valid: false }>
 
 /** Changes to a request before it is sent again. */
 export interface RequestEdit {
@@ -125,27 +113,12 @@ export function follow(filter: string, listener: StreamListener): () => void {
 }
 
 /** The answers to reads, by path. */
-export interface Reads {
-  readonly event: EventRecord
-  /** The differences from request `with`; by default, from the previous webhook of the same user or group. */
-  readonly changes: PayloadChanges
+export interface Reads extends ReadAnswers {
   /** `keptFrom` is the number of the oldest request that the receiver keeps. */
   readonly summaries: {
     readonly summaries: readonly EventSummary[]
     readonly keptFrom: number
   }
-  /** The match condition for one value of a payload. */
-  readonly condition: { readonly text: string }
-  /** An expectation that a request would meet. */
-  readonly expectation: { readonly text: string }
-  /** The expectations and their states, oldest first. */
-  readonly expectations: { readonly expectations: readonly ShownExpectation[] }
-  readonly match: { readonly valid: true } | ({ readonly valid: false } & MatchProblem)
-  readonly plan: PlannedAnswers
-  /** A sample body for each type of webhook. */
-  readonly samples: { readonly samples: Readonly<Record<string, string>> }
-  /** For each language or framework, a handler that verifies signatures. */
-  readonly snippets: { readonly snippets: Readonly<Record<string, string>> }
 }
 
 export async function read<Path extends keyof Reads>(
@@ -155,19 +128,11 @@ export async function read<Path extends keyof Reads>(
   return jsonOf(await sendRequest(withQuery(path, query))) as Reads[Path]
 }
 
-interface Actions {
-  readonly send: Resent
-  readonly 'next-answer': unknown
-  readonly plan: PlannedAnswers
-  readonly expect: { readonly id: number }
-  readonly forget: unknown
-}
-
-export async function act<Name extends keyof Actions>(
+export async function act<Name extends keyof ActionOutcomes>(
   name: Name,
   body: object,
-): Promise<Actions[Name]> {
-  return jsonOf(await post(`actions/${name}`, JSON.stringify(body))) as Actions[Name]
+): Promise<ActionOutcomes[Name]> {
+  return jsonOf(await post(`actions/${name}`, JSON.stringify(body))) as ActionOutcomes[Name]
 }
 
 /** Reads the matching requests of a capture. */

@@ -36,9 +36,10 @@ export {
   type TlsKind,
 } from './faults/index.ts'
 export { checkForwardTargets, type Forwarding, type ForwardTarget } from './forward.ts'
-export type { Resent } from './inspector/actions.ts'
+export type { ActionOutcomes } from './inspector/actions.ts'
 export type { EventSummary } from './inspector/event-summary.ts'
 export { compareEvents, type PayloadChanges } from './inspector/payload-changes.ts'
+export type { ReadAnswers } from './inspector/reads.ts'
 export { repeated, sendRequest } from './inspector/send-request.ts'
 export type { MalformedCode } from './read-webhook.ts'
 export type {

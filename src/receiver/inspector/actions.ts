@@ -22,7 +22,7 @@ export interface ActionContext extends Inspected {
 export type Action = (body: JsonObject, context: ActionContext) => object | Promise<object>
 
 /** The actions of the API, by name. */
-export const actions: Readonly<Record<string, Action>> = {
+export const actions = {
   resend: ({ seq, edit }, inspected) => {
     const event = keptEvent(seq, inspected)
     return sendTo(event.endpoint ?? 1, repeated(event, readEdit(edit)), inspected)
@@ -55,6 +55,11 @@ export const actions: Readonly<Record<string, Action>> = {
     if (typeof id === 'number' && expectations.forget(id)) return { id }
     throw new NotFoundError('There is no expectation with this id')
   },
+} satisfies Readonly<Record<string, Action>>
+
+/** The outcomes of actions, by name. */
+export type ActionOutcomes = {
+  readonly [Name in keyof typeof actions]: Awaited<ReturnType<(typeof actions)[Name]>>
 }
 
 function answersOf({ answers }: Inspected): NonNullable<Inspected['answers']> {
@@ -83,12 +88,10 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
-/** The answer to a request that was sent again, and its event in this receiver; null if there is none. */
-export type Resent = Awaited<ReturnType<typeof sendTo>>
-
 /** To find a sent request, at most this many newly received requests are searched. */
 const receivedMeanwhileMax = 1_000
 
+/** Sends a request. Returns its answer, and its event in this receiver; null if there is none. */
 async function sendTo(
   endpoint: number,
   outgoing: OutgoingRequest,

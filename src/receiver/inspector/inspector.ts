@@ -17,10 +17,10 @@ import {
   type JsonObject,
 } from '../../model/index.ts'
 import { apiPrefix, isLocalRequest, readQuery } from '../api-exchange.ts'
-import { actions } from './actions.ts'
+import { actions, type Action } from './actions.ts'
 import { EventSummaries, summariesMax } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
-import { reads } from './reads.ts'
+import { reads, type Read } from './reads.ts'
 import { sendCapture } from './send-capture.ts'
 import { streamSummaries } from './stream-summaries.ts'
 
@@ -59,7 +59,7 @@ export class Inspector {
       return true
     }
     if (path === 'summaries') return answerWith(response, this.#summariesOf(searchParams))
-    const read = Object.hasOwn(reads, path) ? reads[path] : undefined
+    const read = entryOf<Read>(reads, path)
     if (read === undefined) return this.#page.send(response, path)
     return answerWith(response, read(searchParams, this.#inspected))
   }
@@ -77,7 +77,7 @@ export class Inspector {
 
   async #act(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const name = path.replace(/^actions\//, '')
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined
+    const action = entryOf<Action>(actions, name)
     if (action === undefined) return false
     const body = await this.#readAction(request)
     const isLocal = isLocalRequest(request) && foreignSign(request.headers) === undefined
@@ -120,6 +120,10 @@ export class Inspector {
     if (isJsonObject(body)) return body
     throw new SettingError('body', 'Cannot read the body: it must be a JSON object')
   }
+}
+
+function entryOf<Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
 }
 
 function parsed(match: string | undefined): Match | undefined {

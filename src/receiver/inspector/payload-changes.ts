@@ -3,7 +3,7 @@ import type { EventLog } from '../event-log.ts'
 import type { ReceivedEvent, WebhookContent } from '../received-event.ts'
 
 /** A field that differs from the previous payload. */
-interface PayloadChange {
+export interface PayloadChange {
   /** The path of the field, such as `properties.products.0.sku`. */
   readonly path: string
   /** The previous value as JSON, at most 200 characters; null if there was none. */

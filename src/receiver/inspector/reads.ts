@@ -6,7 +6,6 @@ import {
   sampleCall,
   SettingError,
   type AnalyticsEvent,
-  type EventType,
   type JsonValue,
 } from '../../model/index.ts'
 import { buildWebhookBody } from '../../webhook/index.ts'
@@ -21,7 +20,7 @@ import { compareEvents, payloadChanges } from './payload-changes.ts'
 export type Read = (query: URLSearchParams, inspected: Inspected) => object
 
 /** The reads of the API, by path. */
-export const reads: Readonly<Record<string, Read>> = {
+export const reads = {
   event: (query, inspected) => ({
     v: 1,
     ...eventRecord(keptEvent(readQuery(query, ['seq']).seq, inspected)),
@@ -44,7 +43,12 @@ export const reads: Readonly<Record<string, Read>> = {
     throw new NotFoundError('A capture receives no webhooks, and gives no answers')
   },
   samples: (_query, { clock }) => ({ samples: samplesAt(clock.nowMs()) }),
-  snippets: () => ({ snippets }),
+  snippets: (): { readonly snippets: Readonly<Record<string, string>> } => ({ snippets }),
+} satisfies Readonly<Record<string, Read>>
+
+/** The answers to reads, by path. */
+export type ReadAnswers = {
+  readonly [Path in keyof typeof reads]: ReturnType<(typeof reads)[Path]>
 }
 
 /** Returns the event with a number. Throws a NotFoundError if it is not kept. */
@@ -55,23 +59,20 @@ export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent {
 }
 
 /** Makes the match condition for a value of a payload. `keys` and `value` are JSON. */
-function readCondition({
-  keys = '',
-  value = '',
-}: Partial<Record<'keys' | 'value', string>>): object {
+function readCondition({ keys = '', value = '' }: Partial<Record<'keys' | 'value', string>>) {
   const path = parseJson(keys)
   const isPath = Array.isArray(path) && path.every((key) => typeof key === 'string')
   if (!isPath) throw new SettingError('keys', 'Cannot use "keys": it must be a JSON array of names')
   return { text: conditionText(path, parseJson(value) as JsonValue | undefined) }
 }
 
-function readMatch(text: string): object {
+function readMatch(text: string) {
   try {
-    return { valid: true, text: parseMatch(text).text }
+    return { valid: true as const, text: parseMatch(text).text }
   } catch (error) {
     if (!(error instanceof MatchError)) throw error
     const { message, hint = '', offset, length, excerpt } = error
-    return { valid: false, message, hint, offset, length, excerpt }
+    return { valid: false as const, message, hint, offset, length, excerpt }
   }
 }
 
@@ -82,7 +83,7 @@ function expectationOf({ type, body }: ReceivedEvent): string {
   return matchOf({ type, ...(name === undefined ? {} : { [name]: body[name] }) }).text
 }
 
-function samplesAt(nowMs: number): Readonly<Record<EventType, string>> {
+function samplesAt(nowMs: number): Readonly<Record<string, string>> {
   const event = {
     messageId: `sample-${nowMs.toString(36)}`,
     timestamp: formatTimestamp(nowMs),
@@ -93,5 +94,5 @@ function samplesAt(nowMs: number): Readonly<Record<EventType, string>> {
       type,
       buildWebhookBody({ ...event, ...sampleCall(type) } as unknown as AnalyticsEvent, 'spec'),
     ]),
-  ) as Record<EventType, string>
+  )
 }
