@@ -47,7 +47,6 @@ export function setNextAnswer(answer: number | string, delay: string): Promise<b
     name: 'next-answer',
     body: { answer, delay: delay === '' ? undefined : delay },
     text: `The next webhook gets ${answer}${after}.`,
-    cause: 'next answer',
     undo: () =>
       actWithUndo({
         name: 'next-answer',
@@ -104,16 +103,16 @@ export async function copyCondition(keys: readonly string[], value: unknown): Pr
   await copy('condition', text, { text: `Copied ${text}`, offer })
 }
 
-interface Undoable extends Pick<Notice, 'text' | 'cause'> {
+interface Undoable extends Pick<Notice, 'text'> {
   readonly name: 'next-answer' | 'plan' | 'forget'
   readonly body: object
   readonly undo?: () => Promise<boolean>
 }
 
-async function actWithUndo({ name, body, text, cause, undo }: Undoable): Promise<boolean> {
+async function actWithUndo({ name, body, text, undo }: Undoable): Promise<boolean> {
   const done = await tried(() => act(name, body))
   if (done === undefined) return false
   session.version.value += 1
-  tell(text, { cause, offer: undo && { label: 'Undo', act: () => void undo() } })
+  tell(text, { offer: undo && { label: 'Undo', act: () => void undo() } })
   return true
 }

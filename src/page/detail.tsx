@@ -7,7 +7,6 @@ import { Changes, Comparison } from './changes.tsx'
 import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
 import { copy } from './copy.tsx'
 import { dialog } from './dialog.tsx'
-import { inexactText } from './exact-json.ts'
 import { Popover } from './popover.tsx'
 import { session } from './session.ts'
 import { Moment, Pair, Part } from './shown.tsx'
@@ -98,10 +97,9 @@ function ShownRequest({ record }: RequestParts): JSX.Element {
 function payloadOf(
   text: string,
   body: EventRecord['body'],
-): { readonly value: unknown; readonly note: string } | undefined {
+): { readonly value: unknown } | undefined {
   try {
-    const value: unknown = body ?? JSON.parse(text)
-    return { value, note: inexactText(text, value) }
+    return { value: body ?? (JSON.parse(text) as unknown) }
   } catch {
     // It is not JSON, or has too many levels.
     return undefined

@@ -3,20 +3,13 @@ export interface Answer {
   readonly text: string
 }
 
-/** Thrown if the server could not be reached, or did not finish its answer. */
-export class NoAnswerError extends Error {
-  constructor() {
-    super('There is no answer. Is evroute still running?')
-  }
-}
-
-/** Sends a request, and returns its answer. Throws NoAnswerError. */
+/** Sends a request, and returns its answer. Throws an Error if the server is not reached, or doesn't finish its answer. */
 export async function sendRequest(path: string, init?: RequestInit): Promise<Answer> {
   try {
     const answer = await fetch(path, init)
     return { status: answer.status, text: await answer.text() }
   } catch {
-    throw new NoAnswerError()
+    throw new Error('There is no answer. Is evroute still running?')
   }
 }
 

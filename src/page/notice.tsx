@@ -2,15 +2,13 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
-import { messageOf, NoAnswerError } from './http.ts'
+import { messageOf } from './http.ts'
 
 /** The outcome of an action, with an optional next step such as undo. */
 export interface Notice {
   readonly text: string
   readonly isProblem?: boolean
   readonly offer?: { readonly label: string; readonly act: () => void } | undefined
-  /** Why the notice is shown: a lost connection, or a planned next answer. Once that is over, the notice closes. */
-  readonly cause?: 'no connection' | 'next answer' | undefined
 }
 
 const confirmationMs = 6_000
@@ -24,17 +22,12 @@ export function tell(text: string, more: Omit<Notice, 'text'> = {}): void {
   notice.value = { text, ...more }
 }
 
-export function closeNotice(cause: Notice['cause']): void {
-  if (notice.value?.cause === cause) notice.value = undefined
-}
-
 /** Runs `work`. If it fails, shows the error and returns undefined. */
 export async function tried<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work()
   } catch (error) {
-    const cause = error instanceof NoAnswerError ? 'no connection' : undefined
-    tell(messageOf(error), { isProblem: true, cause })
+    tell(messageOf(error), { isProblem: true })
     return undefined
   }
 }

@@ -4,7 +4,7 @@ import * as api from './api.ts'
 import type { MatchProblem } from './api.ts'
 import { EventList } from './event-list.ts'
 import { messageOf } from './http.ts'
-import { closeNotice, notice, tell, tried } from './notice.tsx'
+import { notice, tell, tried } from './notice.tsx'
 
 export type Detail =
   | { readonly kind: 'none' | 'loading' }
@@ -279,23 +279,13 @@ class Session {
     const shown = rows.filter(({ seq }) => seq > this.#clearedSeq)
     this.#lastSeq.value = Math.max(this.#lastSeq.value, lastSeq)
     if (shown.length > 0) this.list.add(shown)
-    void this.#closeUsedAnswer()
   }
 
   #connected(state: 'open' | 'lost', refusal?: string): void {
     this.connection.value = state
     if (state === 'open' || refusal !== undefined) this.refusal.value = refusal
-    if (state !== 'open') return
-    closeNotice('no connection')
     // Check the filter again, because its check may have failed for lack of a connection.
-    if (this.filterProblem.value === 'not shown') void this.#applyFilter()
-  }
-
-  /** Closes the notice about the next answer once a webhook has got that answer. */
-  async #closeUsedAnswer(): Promise<void> {
-    if (notice.value?.cause !== 'next answer') return
-    const planned = await tried(() => api.read('plan'))
-    if (planned?.next.length === 0) closeNotice('next answer')
+    if (state === 'open' && this.filterProblem.value === 'not shown') void this.#applyFilter()
   }
 }
 

@@ -18,12 +18,11 @@ type Choose = (keys: readonly string[], value: unknown) => void
 interface PayloadParts {
   readonly title: string
   readonly value: unknown
-  readonly note?: string
   /** Called when the key of a value is clicked; by default, keys are not buttons. */
   readonly choose?: Choose | undefined
 }
 
-export function Payload({ title, value, note = '', choose }: PayloadParts): JSX.Element {
+export function Payload({ title, value, choose }: PayloadParts): JSX.Element {
   const search = useSignal('')
   const wanted = search.value.toLowerCase()
   const shown = wanted === '' ? value : partsWith(wanted, value)
@@ -53,7 +52,6 @@ export function Payload({ title, value, note = '', choose }: PayloadParts): JSX.
           />
         </div>
       )}
-      {note === '' ? null : <p class="muted">{note}</p>}
     </Part>
   )
 }

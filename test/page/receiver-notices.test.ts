@@ -47,14 +47,4 @@ describe('a notice', () => {
     await notice.waitFor({ state: 'detached' })
     await page.getByRole('heading', { name: '#2' }).waitFor()
   })
-
-  test('about the next answer closes once a webhook has got that answer', async () => {
-    const { url, send } = await startReceiver()
-    const page = await openPage(url)
-    await page.getByRole('button', { name: 'Next answer' }).click()
-    await page.getByRole('button', { name: 'Set', exact: true }).click()
-    await page.getByText('The next webhook gets 503.').waitFor()
-    expect(await send(paid)).toBe(503)
-    await page.getByText('The next webhook gets 503.').waitFor({ state: 'detached' })
-  })
 })
