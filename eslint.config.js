@@ -194,7 +194,7 @@ export default tseslint.config(
     },
   },
   {
-    // It runs in a browser, which has none of the other rooms: their types and the words for failures are all that it may know.
+    // It runs in a browser, which has none of the other rooms: their types, curl commands and the words for failures are all that it may know.
     files: ['src/page/**/*.ts', 'src/page/**/*.tsx'],
     rules: {
       'evroute/documented-functions': 'off',
@@ -205,9 +205,10 @@ export default tseslint.config(
         {
           patterns: [
             {
-              regex: `^(\\.\\./)+(?!model/failure-text\\.ts$)(${alternatives(rooms)})/`,
+              regex: `^(\\.\\./)+(?!model/(?:curl-command|failure-text)\\.ts$)(${alternatives(rooms)})/`,
               allowTypeImports: true,
-              message: 'The page imports the words for failures, and only types of other rooms.',
+              message:
+                'The page imports curl commands, the words for failures, and only types of other rooms.',
             },
           ],
         },

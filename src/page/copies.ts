@@ -1,24 +1,10 @@
+import { curlCommand } from '../model/curl-command.ts'
 import type { EventRecord } from '../receiver/index.ts'
 import { bytesOf, textOf } from './text.ts'
 
-/** Headers that curl sets itself. */
-const ownHeaders = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'expect'])
-
-/** Makes a command for a POSIX shell that sends the same bytes and headers to the same URL. */
-export function curlCommand(record: EventRecord, origin: string): string {
-  const bytes = bytesOf(record)
-  const text = textOf(bytes)
-  const isText = text !== undefined && !/[\p{Cc}\p{Bidi_Control}]/u.test(text.replaceAll('\n', ''))
-  const headers = Object.entries(record.headers)
-    .filter(([name]) => !ownHeaders.has(name))
-    // curl sends `name;` as a header without a value, and drops a header written as `name:`.
-    .map(([name, value]) => `-H ${bytesWord(value === '' ? `${name};` : `${name}: ${value}`)}`)
-  const data = isText ? `--data-binary ${quoted(text)}` : '--data-binary @-'
-  // --data-binary would read a file if the text begins with @.
-  const safeData = isText && text.startsWith('@') ? `--data-raw ${quoted(text)}` : data
-  const url = bytesWord(urlOf(record, origin))
-  const command = ['curl', '-g', '-i', '-X', record.method, url, ...headers, safeData].join(' ')
-  return isText ? command : `echo ${record.rawBase64} | base64 -d | ${command}`
+/** Makes a command for a POSIX shell that sends the same bytes and headers to the same path of the page's origin. */
+export function curlText(record: EventRecord, origin: string): string {
+  return curlCommand({ ...record, text: textOf(bytesOf(record)) }, origin)
 }
 
 /** Uses the origin of the page, because the sender chose the Host and could name a different server. */
@@ -28,13 +14,6 @@ function urlOf({ path }: EventRecord, origin: string): string {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
-}
-
-/** Quotes a path or a header, in which each character is one byte. Writes bytes outside ASCII in octal. */
-function bytesWord(text: string): string {
-  if (/^[\x20-\x7e]*$/.test(text)) return quoted(text)
-  const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
-  return `"$(printf -- ${quoted(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
 }
 
 /** Fields that a test does not expect, because evroute sets them and they are different in each run. */

@@ -4,7 +4,7 @@ import type { EventRecord } from '../receiver/index.ts'
 import { copyCondition, expectLike, resend } from './actions.ts'
 import { Button } from './button.tsx'
 import { Changes, Comparison } from './changes.tsx'
-import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
+import { curlText, fixtureText, sendCommand, testText } from './copies.ts'
 import { copy } from './copy.tsx'
 import { dialog } from './dialog.tsx'
 import { Popover } from './popover.tsx'
@@ -178,7 +178,7 @@ function Actions({ record }: RequestParts): JSX.Element {
       )}
       <Button
         label="Copy as curl"
-        onClick={() => void copy('curl command', curlCommand(record, location.origin))}
+        onClick={() => void copy('curl command', curlText(record, location.origin))}
       />
       {record.body === null ? null : <OtherCopies record={record} />}
     </div>

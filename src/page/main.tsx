@@ -5,7 +5,7 @@ import { resend } from './actions.ts'
 import { keepAddress } from './address.ts'
 import { Button } from './button.tsx'
 import { CaptureBanner, openDroppedCaptures } from './captures.tsx'
-import { curlCommand } from './copies.ts'
+import { curlText } from './copies.ts'
 import { copy, UncopiedDialog } from './copy.tsx'
 import { Detail } from './detail.tsx'
 import { dialog } from './dialog.tsx'
@@ -82,7 +82,7 @@ onKeys({
   Enter: () => document.getElementById('detail-heading')?.focus(),
   r: () => withRecord((record) => void resend(record)),
   e: () => withRecord((record) => (dialog.value = { kind: 'edit', record })),
-  c: () => withRecord((record) => void copy('curl command', curlCommand(record, location.origin))),
+  c: () => withRecord((record) => void copy('curl command', curlText(record, location.origin))),
   d: () => session.compare(),
   p: () => session.togglePause(),
   '/': focusFilter,

@@ -1,6 +1,6 @@
-import { endpointName, failureText, plainText } from '../../../model/index.ts'
+import { isUtf8 } from 'node:buffer'
+import { curlCommand, endpointName, failureText, plainText } from '../../../model/index.ts'
 import { compareEvents, type ReceivedEvent } from '../../../receiver/index.ts'
-import { shellWord } from '../../output/command-line.ts'
 import { payloadText } from '../../output/json.ts'
 import { formatCount, formatTimeOfDay } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
@@ -62,38 +62,10 @@ function answerText({ status, durationMs, bytes, signature, injected }: Received
   return `${parts.join(' ')}, ${formatCount(bytes)} bytes, signature ${signature}`
 }
 
-const headersSetByCurl = new Set([
-  'host',
-  'content-length',
-  'connection',
-  'transfer-encoding',
-  'expect',
-])
-
-/** Returns a POSIX shell command that sends the bytes and headers of a request again. */
-export function curlCommand(
-  { path, headers, rawBody, method }: ReceivedEvent,
-  url: string,
-): string {
-  const text = rawBody.toString('utf8')
-  const isText =
-    Buffer.from(text).equals(rawBody) && text.split('\n').every((line) => plainText(line) === line)
-  const target = new URL(url).origin + (path.startsWith('/') ? path : '/')
-  const words = ['curl', '-g', '-i', '-X', method, bytesWord(target)]
-  for (const [name, value] of Object.entries(headers)) {
-    if (headersSetByCurl.has(name)) continue
-    // With a semicolon, curl sends an empty header; with a colon, it would remove the header.
-    words.push('-H', bytesWord(value === '' ? `${name};` : `${name}: ${value}`))
-  }
-  // With --data-binary, a text that begins with @ would be read as a file name.
-  words.push(...(isText ? ['--data-raw', shellWord(text)] : ['--data-binary', '@-']))
-  const command = words.join(' ')
-  return isText ? command : `echo ${rawBody.toString('base64')} | base64 -d | ${command}`
-}
-
-/** Quotes text with one character per byte, such as a header. Escapes bytes other than printable ASCII as octal. */
-function bytesWord(text: string): string {
-  if (/^[\x20-\x7e]*$/.test(text)) return shellWord(text)
-  const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
-  return `"$(printf -- ${shellWord(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
+/** Returns a POSIX shell command that sends the bytes and headers of a request again, to the origin of `url`. */
+export function curlText(event: ReceivedEvent, url: string): string {
+  const { rawBody } = event
+  const text = isUtf8(rawBody) ? rawBody.toString('utf8') : undefined
+  const rawBase64 = rawBody.toString('base64')
+  return curlCommand({ ...event, text, rawBase64 }, new URL(url).origin)
 }

@@ -22,7 +22,7 @@ import { BottomLine } from '../../terminal/bottom-line.ts'
 import { keysOf } from '../../terminal/key.ts'
 import type { Terminal } from '../../terminal/process-terminal.ts'
 import { openCapture } from '../capture.ts'
-import { curlCommand, comparisonText, eventDetails } from './event-details.ts'
+import { comparisonText, curlText, eventDetails } from './event-details.ts'
 import {
   afterArrival,
   displayOf,
@@ -157,7 +157,7 @@ class ListenKeys {
     show: ({ event }) => this.io.stderr.write(eventDetails(event, this.#parts.style)),
     compare: ({ event, other }) =>
       this.io.stderr.write(comparisonText(event, other, this.#parts.style)),
-    curl: ({ event }) => this.io.stderr.write(`${curlCommand(event, this.#targets?.url ?? '')}\n`),
+    curl: ({ event }) => this.io.stderr.write(`${curlText(event, this.#targets?.url ?? '')}\n`),
     edit: ({ event }) => this.#start(() => this.#edit(event)),
     resend: ({ event }) => this.#start(() => this.#resend(event)),
     save: ({ event }) => this.#start(() => this.#save(event)),
