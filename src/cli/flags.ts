@@ -118,6 +118,25 @@ export function integrationFlag(
   return { ...previous, [match[1]]: match[2] === 'true' }
 }
 
+/** A report file to write. An existing file is replaced. */
+export interface ReportFile {
+  readonly kind: 'junit'
+  readonly path: string
+}
+
+/** The option of commands that can write a report for CI. */
+export const reportOption = option(
+  '--report <kind=file>',
+  'write a test report, as in junit=report.xml',
+  reportFlag,
+).or([])
+
+function reportFlag(text: string, previous: readonly ReportFile[] = []): readonly ReportFile[] {
+  const [, path] = /^junit=(.+)$/s.exec(text) ?? []
+  if (path !== undefined) return [...previous, { kind: 'junit', path }]
+  throw new InvalidArgumentError('It must be junit=<file>.')
+}
+
 /** The configuration file that commands read by default. */
 export const defaultConfigurationPath = 'evroute.config.json'
 

@@ -1,6 +1,5 @@
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
-import { reportOption } from '../expecting/expectation-flags.ts'
-import { countFlag, duration } from '../flags.ts'
+import { countFlag, duration, reportOption } from '../flags.ts'
 
 const options = {
   ...inGroup('Where:', {

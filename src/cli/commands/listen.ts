@@ -2,7 +2,6 @@ import { InvalidArgumentError } from 'commander'
 import { isEventType } from '../../model/index.ts'
 import type { DelayRange, Fault, ForwardTarget, TlsKind } from '../../receiver/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
-import { expectationOptions } from '../expecting/expectation-flags.ts'
 import {
   countFlag,
   duration,
@@ -10,6 +9,7 @@ import {
   headerFlag,
   outputOptions,
   repeatable,
+  reportOption,
 } from '../flags.ts'
 
 const countMax = 1_000_000_000
@@ -58,7 +58,14 @@ const options = {
       duration,
     ),
   }),
-  ...expectationOptions,
+  ...inGroup('Expectations:', {
+    expect: option(
+      '--expect <text>',
+      "expect webhooks, then exit: 'type:track x3..'",
+      repeatable,
+    ).or([]),
+    reports: reportOption,
+  }),
   // The receiver checks the names of faults, certificates and scenarios.
   ...inGroup('Answers:', {
     respond: option(

@@ -1,7 +1,6 @@
 import { SettingError } from '../../model/index.ts'
 import { command, flag, inGroup, option, type ValuesOf } from '../command.ts'
-import { reportOption } from '../expecting/expectation-flags.ts'
-import { choiceOf, countFlag, duration, repeatable, outputOptions } from '../flags.ts'
+import { choiceOf, countFlag, duration, repeatable, reportOption, outputOptions } from '../flags.ts'
 
 const countMax = 1_000_000_000
 

@@ -2,6 +2,7 @@ import { appendFile, writeFile } from 'node:fs/promises'
 import { shortfallText, type ExpectationResult } from '../../match/index.ts'
 import { EvrouteError, messageOf, plainText } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
+import type { ReportFile } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { cannotWrite, writeError } from '../output/error.ts'
 import {
@@ -13,7 +14,6 @@ import {
 } from '../output/ci-report.ts'
 import { formatCount } from '../output/numbers.ts'
 import { styleOf, type Style } from '../output/style.ts'
-import type { ReportFile } from './expectation-flags.ts'
 
 interface ResultsView {
   readonly title: string

@@ -27,23 +27,16 @@ interface ReadRows {
 /** Maximum number of groups to read ahead while looking for the first good row. */
 const heldGroupsMax = 64
 
-/** The rows of a command, and what they are. */
-export interface SelectedRows {
-  readonly rows: RowSource
-  /** Whether the rows are captured requests rather than calls. */
-  readonly isCapture: boolean
-}
-
 /**
  * Opens files, or stdin for `-`, and selects some of their rows and all bad rows. The first good row decides whether
  * the files contain calls or captured requests; without a good row in the first 64 groups, they contain calls. A call
- * without a messageId gets the same one in every run.
+ * without a messageId gets the same one in every run. Returns the rows, and whether they are captured requests.
  */
 export async function selectRows(
   paths: readonly string[],
   selection: RowSelection,
   io: Io,
-): Promise<SelectedRows> {
+): Promise<{ readonly rows: RowSource; readonly isCapture: boolean }> {
   const meter = new InputMeter(io)
   const groups = readGroups(paths, meter)
   const held: ReadRows[] = []
@@ -152,24 +145,19 @@ function callOfRow(row: Row): Row {
 }
 
 /** Returns undefined if the row is not selected. Rejects a row whose time cannot be read. */
-function selectRow(row: Row, selection: RowSelection): Row | undefined {
+function selectRow(
+  row: Row,
+  { types, sinceMs = -Infinity, untilMs = Infinity }: RowSelection,
+): Row | undefined {
   if (row.kind === 'bad') return row
   const { type, timestamp, originalTimestamp } = callIn(row.value)
-  const { types, sinceMs, untilMs } = selection
   if (types?.some((each) => each === type) === false) return undefined
-  if (sinceMs === undefined && untilMs === undefined) return row
+  if (sinceMs === -Infinity && untilMs === Infinity) return row
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  if (atMs !== undefined) return isWithin(atMs, selection) ? row : undefined
+  if (atMs !== undefined) return atMs >= sinceMs && atMs < untilMs ? row : undefined
   if (!(timestamp ?? originalTimestamp)) return undefined
   const message = 'Cannot select the row by time: its timestamp is not ISO 8601'
   return { kind: 'bad', line: row.line, code: 'wrong_type', message }
-}
-
-function isWithin(
-  atMs: number,
-  { sinceMs = -Infinity, untilMs = Infinity }: RowSelection,
-): boolean {
-  return atMs >= sinceMs && atMs < untilMs
 }
 
 /** Gives a row without a messageId an id from its file, index and content, so that every run gives it the same id. */
