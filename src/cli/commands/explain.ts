@@ -72,18 +72,15 @@ async function configuredTarget(
   return found && targetOf(found, source)
 }
 
-function targetOf(
+async function targetOf(
   { sources, destinations }: Pick<Configuration, 'sources' | 'destinations'>,
   source: string | undefined,
-): ConfiguredTarget {
+): Promise<ConfiguredTarget> {
   const ids = sources.map(({ id }) => id)
   const sourceId = source ?? (ids.length === 1 ? ids[0] : undefined)
   if (sourceId !== undefined && ids.includes(sourceId)) {
     return { kind: 'configured', sourceId, destinations }
   }
-  const message =
-    sourceId === undefined
-      ? 'Cannot tell which source sends the calls: the configuration has several'
-      : `Cannot send calls as "${sourceId}": there is no source with this id`
-  throw new SettingError('--source', message, `The sources are ${ids.join(', ')}.`)
+  const { refusalError } = await import('../audiences/refusal.ts')
+  throw refusalError({ kind: 'unknown_source', knownIds: ids }, { source })
 }

@@ -74,8 +74,8 @@ describe('explain --config', () => {
   test('requires a source only if there are several', async () => {
     const ambiguous = await explain([])
     expect(ambiguous.code).toBe(2)
-    expect(ambiguous.stderr).toContain('The sources are website, app.')
-    expect((await explain(['--source', 'nope'])).stderr).toContain('no source with this id')
+    expect(ambiguous.stderr).toContain('No source is given: choose from website, app.')
+    expect((await explain(['--source', 'nope'])).stderr).toContain('There is no source "nope"')
     const [source] = document.sources
     const [crm] = document.destinations
     const single = await explain(['--json'], { sources: [source], destinations: [crm] })
@@ -124,7 +124,7 @@ describe('explain in the folder of a configuration', () => {
     const { records } = await explainThere(['--source', 'website'])
     expect(records[0]).toMatchObject({ destination: 'crm', urls: ['https://crm.example.com/hook'] })
     const { code, stderr } = await explainThere()
-    expect([code, stderr]).toEqual([2, expect.stringContaining('The sources are website, app.')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('choose from website, app.')])
   })
 
   test.each([
