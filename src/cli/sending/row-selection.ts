@@ -145,19 +145,24 @@ function callOfRow(row: Row): Row {
 }
 
 /** Returns undefined if the row is not selected. Rejects a row whose time cannot be read. */
-function selectRow(
-  row: Row,
-  { types, sinceMs = -Infinity, untilMs = Infinity }: RowSelection,
-): Row | undefined {
+function selectRow(row: Row, selection: RowSelection): Row | undefined {
   if (row.kind === 'bad') return row
   const { type, timestamp, originalTimestamp } = callIn(row.value)
+  const { types, sinceMs, untilMs } = selection
   if (types?.some((each) => each === type) === false) return undefined
-  if (sinceMs === -Infinity && untilMs === Infinity) return row
+  if (sinceMs === undefined && untilMs === undefined) return row
   const atMs = parseTimestamp(timestamp) ?? parseTimestamp(originalTimestamp)
-  if (atMs !== undefined) return atMs >= sinceMs && atMs < untilMs ? row : undefined
+  if (atMs !== undefined) return isWithin(atMs, selection) ? row : undefined
   if (!(timestamp ?? originalTimestamp)) return undefined
   const message = 'Cannot select the row by time: its timestamp is not ISO 8601'
   return { kind: 'bad', line: row.line, code: 'wrong_type', message }
+}
+
+function isWithin(
+  atMs: number,
+  { sinceMs = -Infinity, untilMs = Infinity }: RowSelection,
+): boolean {
+  return atMs >= sinceMs && atMs < untilMs
 }
 
 /** Gives a row without a messageId an id from its file, index and content, so that every run gives it the same id. */

@@ -124,7 +124,7 @@ describe('explain in the folder of a configuration', () => {
     const { records } = await explainThere(['--source', 'website'])
     expect(records[0]).toMatchObject({ destination: 'crm', urls: ['https://crm.example.com/hook'] })
     const { code, stderr } = await explainThere()
-    expect([code, stderr]).toEqual([2, expect.stringContaining('choose from website, app.')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('choose from website, app')])
   })
 
   test.each([
