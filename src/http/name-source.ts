@@ -5,7 +5,7 @@ import { devNull, networkInterfaces } from 'node:os'
 import { systemCode } from '../model/index.ts'
 import { systemClock, type Clock, type Timer } from '../runtime/index.ts'
 import { FollowedFile } from './followed-file.ts'
-import { fullNames, parseHosts, parseSearchList } from './name-files.ts'
+import { parseHosts } from './name-files.ts'
 import { Turns } from './turns.ts'
 
 const hostsFile =
@@ -29,7 +29,6 @@ export interface NameSourceOptions {
   /** DNS servers such as `127.0.0.1:5353`; the system's by default. */
   readonly servers?: readonly string[]
   readonly hostsPath?: string
-  readonly resolverPath?: string
   /** The system's resolver, which blocks a thread of Node's pool. */
   readonly systemLookup?: (name: string) => Promise<readonly LookupAddress[]>
   readonly clock?: Clock
@@ -44,15 +43,13 @@ export class NameSource {
   readonly #options: NameSourceOptions
   readonly #clock: Clock
   readonly #hosts: FollowedFile<ReturnType<typeof parseHosts>>
-  readonly #searchList: FollowedFile<ReturnType<typeof parseSearchList>>
   readonly #systemTurns: Turns
 
   constructor(options: NameSourceOptions = {}) {
-    const { clock = systemClock, resolverPath = '/etc/resolv.conf' } = options
+    const { clock = systemClock } = options
     this.#options = options
     this.#clock = clock
     this.#hosts = new FollowedFile(options.hostsPath ?? hostsFile, parseHosts)
-    this.#searchList = new FollowedFile(resolverPath, parseSearchList)
     this.#systemTurns = new Turns({ turnsMax: systemLookupsMax, clock })
   }
 
@@ -72,11 +69,8 @@ export class NameSource {
     const bareName = name.replace(/\.+$/, '')
     const local = this.#hosts.contentOrLast?.get(bareName) ?? loopbackOf(bareName)
     if (local !== undefined) return { addresses: usable(local, families), ttlMs: 0 }
-    const searchList = this.#searchList.contentOrLast ?? parseSearchList('')
-    for (const fullName of fullNames(name, searchList)) {
-      const answer = await this.#askServers(fullName, families, signal)
-      if (answer !== undefined) return answer
-    }
+    const answer = await this.#askServers(name, families, signal)
+    if (answer !== undefined) return answer
     if (name.endsWith('.')) throw nameError(name, 'ENOTFOUND')
     return { addresses: await this.#askSystem(name, signal), ttlMs: 0 }
   }

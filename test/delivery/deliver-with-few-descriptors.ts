@@ -27,7 +27,7 @@ const runtime = createRuntime({
 })
 const names = Array.from({ length: Number(count) }, (_, index) => `crm${index}.example`)
 const dns = await DnsServer.start(Object.fromEntries(names.map((name) => [name, ['127.0.0.1']])))
-const source = new NameSource({ servers: [dns.address], resolverPath: '/nowhere' })
+const source = new NameSource({ servers: [dns.address] })
 const { resolve: resolveName } = new Names({ source })
 const pipeline = new Pipeline({
   store: await openStore('memory:'),

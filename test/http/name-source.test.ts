@@ -16,22 +16,18 @@ const notFound = Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
 interface SourceSettings extends NameSourceOptions {
   readonly names?: Readonly<Record<string, NameRecord>>
   readonly hosts?: string
-  readonly resolverFile?: string
 }
 
 /** A source with its own DNS server and files, and a system resolver that knows no name. */
-async function sourceWith({ names, hosts = '', resolverFile = '', ...options }: SourceSettings) {
+async function sourceWith({ names, hosts = '', ...options }: SourceSettings) {
   const folder = await temporaryFolder()
   const server = await DnsServer.start(names)
   onTestFinished(() => server.close())
   const hostsPath = join(folder, 'hosts')
-  const resolverPath = join(folder, 'resolv.conf')
   await writeFile(hostsPath, hosts)
-  await writeFile(resolverPath, resolverFile)
   const source = new NameSource({
     servers: [server.address],
     hostsPath,
-    resolverPath,
     systemLookup: () => Promise.reject(notFound),
     ...options,
   })
@@ -91,25 +87,6 @@ describe('a name in DNS', () => {
   })
 })
 
-describe('the search list', () => {
-  const resolverFile = 'search a.example b.example\n'
-
-  test('completes a name without dots before the bare name is tried', async () => {
-    const names = { 'hooks.b.example': ['192.0.2.7'], hooks: ['192.0.2.8'] }
-    const { find, server } = await sourceWith({ names, resolverFile })
-    expect(await find('hooks')).toEqual(['192.0.2.7'])
-    expect(server.queriedNames).toEqual(['hooks.a.example', 'hooks.b.example'])
-  })
-
-  test('is tried after a name with a dot, and never for a name with a final dot', async () => {
-    const names = { 'hooks.crm.a.example': ['192.0.2.7'] }
-    const { find, server } = await sourceWith({ names, resolverFile })
-    expect(await find('hooks.crm')).toEqual(['192.0.2.7'])
-    expect(server.queriedNames).toEqual(['hooks.crm', 'hooks.crm.a.example'])
-    await expect(find('hooks.crm.')).rejects.toMatchObject({ code: 'ENOTFOUND' })
-  })
-})
-
 describe('the hosts file', () => {
   test('takes precedence over DNS, and is reread when it changes', async () => {
     const names = { 'hooks.example': ['192.0.2.7'] }
@@ -140,17 +117,30 @@ describe('the hosts file', () => {
     expect(await find('hooks.example')).toEqual(['192.0.2.7'])
   })
 
-  test('may be unreadable, as may the file with the search list', async () => {
+  test('may be unreadable', async () => {
     const names = { 'hooks.example': ['192.0.2.7'] }
     // A folder cannot be read, not even by root.
     const folder = await temporaryFolder()
-    const { find } = await sourceWith({ names, hostsPath: folder, resolverPath: folder })
+    const { find } = await sourceWith({ names, hostsPath: folder })
     expect(await find('hooks.example')).toEqual(['192.0.2.7'])
     expect((await find('localhost'))[0]).toBe('127.0.0.1')
   })
 })
 
 describe('the system resolver', () => {
+  test('completes short names, which DNS is asked for as they are', async () => {
+    const systemLookup = () => Promise.resolve(addressesOf('192.0.2.9'))
+    const { find, server } = await sourceWith({ systemLookup })
+    expect(await find('hooks')).toEqual(['192.0.2.9'])
+    expect(new Set(server.queriedNames)).toEqual(new Set(['hooks']))
+  })
+
+  test('is not asked for a name with a final dot', async () => {
+    const systemLookup = () => Promise.resolve(addressesOf('192.0.2.9'))
+    const { find } = await sourceWith({ systemLookup })
+    await expect(find('hooks.crm.')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  })
+
   test('is asked if DNS has no answer or fails', async () => {
     const systemLookup = (name: string) =>
       Promise.resolve(addressesOf(name === 'printer.local' ? '192.0.2.9' : '192.0.2.10'))

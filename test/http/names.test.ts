@@ -128,7 +128,6 @@ describe('names that are looked up in DNS', () => {
     const source = new NameSource({
       servers: [server.address],
       hostsPath: '/nowhere/hosts',
-      resolverPath: '/nowhere/resolv.conf',
       systemLookup: () => Promise.reject(errorOf('ENOTFOUND')),
     })
     return { names: new Names({ source }), server }

@@ -35,7 +35,7 @@ export const scenario: PressureScenario = {
     await using dns = await DnsServer.start({ 'hooks.example': ['127.0.0.1'] })
     dns.ttl = ttlSeconds
     const { resolve: resolveName } = new Names({
-      source: new NameSource({ servers: [dns.address], resolverPath: '/nowhere' }),
+      source: new NameSource({ servers: [dns.address] }),
     })
     const url = `http://hooks.example:${port}/`
     const settings = { id: 'crm', sourceIds: ['website'], endpoints: [{ url }] }
