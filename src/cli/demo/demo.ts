@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { eventTypes, imbalances, sampleCall } from '../../model/index.ts'
 import { eventRecord, Receiver, SummaryMemory } from '../../receiver/index.ts'
-import { createRuntime, stopwatch } from '../../runtime/index.ts'
+import { createRuntime, stoppable, stopwatch } from '../../runtime/index.ts'
 import type { DemoValues } from '../commands/demo.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
@@ -63,10 +63,10 @@ export async function demo({ json, color, page }: DemoValues, io: Io): Promise<E
       `  ${style.strong('npx evroute listen --secret s3cret')}\n` +
       `  ${style.strong('npx evroute send track --secret s3cret')}\n`,
   )
-  if (page) {
-    await makeMistakes(receiver, url, outlet)
+  if (page) await stoppable(makeMistakes(receiver, url, outlet), io.stop)
+  if (page && !io.stop.aborted) {
     io.stderr.write(`\nSee them on the page: ${inspectorUrl(url) ?? ''}\nPress Ctrl-C to stop.\n`)
-    if (!io.stop.aborted) await once(io.stop, 'abort')
+    await once(io.stop, 'abort')
   }
   await outlet.close()
   return isRight ? exitCodes.ok : exitCodes.internal

@@ -46,6 +46,16 @@ describe('demo', () => {
     expect(await command.ended).toMatchObject({ code: 0 })
   })
 
+  test('ends on a signal while the failed webhook waits for its retry', async () => {
+    const command = start(['demo', '--page'])
+    await command.stdout.matching(/injected status 503/)
+    command.stop('SIGINT')
+    const { code, stdout, stderr } = await command.ended
+    expect(code).toBe(0)
+    expect(stdout).not.toContain('repeat of #8')
+    expect(stderr).toBe('')
+  })
+
   test('fits into a narrow terminal', async () => {
     const { stdout } = await run(['demo'], { columns: 70 })
     const received = stdout.split('\n').filter((line) => line.startsWith('received'))
