@@ -34,7 +34,7 @@ import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { resultRecord, reportResults } from '../expecting/report-results.ts'
 import { aboutFile } from '../input.ts'
 import { DataWriter, type Io } from '../io.ts'
-import { programName } from '../output/command-line.ts'
+import { programName, secretWord } from '../output/command-line.ts'
 import { cannotWrite, usageError } from '../output/error.ts'
 import { styleOf, type Style } from '../output/style.ts'
 import { wrapText } from '../output/wrap.ts'
@@ -115,6 +115,8 @@ async function readOptions(values: ListenValues, args: readonly string[], io: Io
   const secret = await readSecret(values.secret, io)
   const read = {
     ...{ ...values, secret, onEvent },
+    /** The secret as it was given: a text, `@file` or `env:NAME`. */
+    secretGiven: values.secret ?? (secret === undefined ? undefined : 'env:EVROUTE_SECRET'),
     scenario: scenario === undefined ? undefined : scenarioNamed(scenario),
     // A sender may have used one of these by mistake. The diagnosis of a wrong signature tries them.
     otherSecrets: await readOtherSecrets(values.config, io),
@@ -341,12 +343,14 @@ function scenarioLines({ scenario }: ListenOptions): readonly string[] {
   return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
 }
 
-/** Returns a command that sends a webhook to this receiver. It does not reveal the secret. */
+/** Returns a command that sends a webhook to this receiver. Only a terminal shows a secret from the command line. */
 function sendCommand({ urls, ca }: ListenAddress, options: ListenOptions, io: Io): string {
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
   const to = isDefault ? '' : urls.map((url) => ` --to ${url}`).join('')
-  const signed = options.secret === undefined ? '' : ' --secret ...'
+  const { secretGiven } = options
+  const isTerminal = io.stderr.isTTY === true
+  const signed = secretGiven === undefined ? '' : ` --secret ${secretWord(secretGiven, isTerminal)}`
   return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(options)}`
 }
 

@@ -26,13 +26,17 @@ export function commandLine(argv: readonly string[], io: Pick<Io, 'env'>): strin
   return [programName(io), ...words].join(' ')
 }
 
+/** Formats the value of a secret for a command line. Hides it, unless it is a reference or `isShown` is true. */
+export function secretWord(value: string, isShown = false): string {
+  return isShown || /^(?:@|env:)/.test(value) ? shellWord(value) : '...'
+}
+
 function valueWord(flag: string, value: string): string {
-  const isReference = /^(?:@|env:)/.test(value)
   switch (flag) {
     case '--secret':
     case '--write-key':
     case '--token':
-      return isReference ? shellWord(value) : '...'
+      return secretWord(value)
     case '--header':
     case '-H':
       return '...'

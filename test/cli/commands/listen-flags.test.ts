@@ -111,3 +111,16 @@ test('--save says what to do about a folder, and about a folder that does not ex
   const missing = await run(['listen', '-p', '0', '--save', join(folder, 'a', 'b.ndjson')])
   expect(missing.stderr).toContain('Check that the folder exists and is writable.')
 })
+
+test('on a terminal, prints a command that can be pasted, with the secret as it was given', async () => {
+  for (const [secret, word] of Object.entries({
+    "it's": String.raw`'it'\''s'`,
+    'env:KEY': 'env:KEY',
+  })) {
+    const argv = ['listen', '-p', '0', '--no-color', '--secret', secret, '--timeout', '1ms']
+    const { stderr } = await run(argv, { isTTY: true, env: { KEY: 'not-a-real-secret' } })
+    expect(stderr).toMatch(/ send track --to \S+ --secret /)
+    expect(stderr).toContain(` --secret ${word}\n`)
+    expect(stderr).not.toContain('not-a-real-secret')
+  }
+})

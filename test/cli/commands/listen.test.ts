@@ -287,7 +287,7 @@ describe('listen', () => {
   test.each([
     [[], {}, ''],
     [['--secret', 'not-a-real-secret'], {}, ' --secret ...'],
-    [[], { EVROUTE_SECRET: 'not-a-real-secret' }, ' --secret ...'],
+    [[], { EVROUTE_SECRET: 'not-a-real-secret' }, ' --secret env:EVROUTE_SECRET'],
   ])('prints the command that sends to it, with %j and %j', async (argv, env, end) => {
     const { command, url } = await listening(argv, { env })
     expect(command.stderr.text).toContain(`\n  evroute send track --to ${url}${end}\n`)

@@ -242,7 +242,7 @@ class ListenKeys {
     await capture.close()
     this.#savedSeq = seq
     const program = programName(this.#parts.io)
-    return `Saved #${seq} to ${captureFile}. To send it again:\n  ${program} replay ${captureFile} --to <url>`
+    return `Saved #${seq} to ${captureFile}. To send it again:\n  ${program} replay ${captureFile} --to ${this.#targets?.url ?? ''}`
   }
 }
 
