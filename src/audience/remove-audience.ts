@@ -62,7 +62,7 @@ export async function previewRemoval(options: RemovalPreviewOptions): Promise<Re
   for await (const page of memberPages(store, audience.key)) {
     if (!(await mayGoOn(options))) return { kind: 'ended', audience, left }
     const members = [...waiting, ...page]
-    // Report each user once. A user can be several members: report the last one, which may be on the next page.
+    // Report each user once. A user can have several memberships: report the last, which may be on the next page.
     leave(members.filter((member, index) => isOfOtherUser(member, members[index + 1])))
     waiting = page.slice(-1)
   }

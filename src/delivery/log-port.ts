@@ -41,7 +41,7 @@ export interface DeliveryStory extends LoggedDelivery {
 /** Selects deliveries that meet all the conditions that are present. */
 export interface DeliveryFilter {
   readonly destinationId?: string | undefined
-  /** The id within the destination. */
+  /** The delivery's id, which is unique only within its destination. */
   readonly id?: number | undefined
   readonly messageId?: string | undefined
   readonly states?: readonly LoggedState[] | undefined

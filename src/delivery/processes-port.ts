@@ -53,7 +53,7 @@ export interface DeliveringProcesses {
   /**
    * Records that a process is alive, and returns its membership at each destination, in any order. A process that stops
    * naming a destination counts as gone there after {@link processGoneMs}; if it names the destination later, it joins
-   * anew, with the last rank.
+   * again, at the end of the ranking.
    */
   heartbeat(request: Heartbeat): Promise<readonly ProcessMembership[]>
   /** Removes a process at once; it must have no request in flight. Ignores an unknown process. */

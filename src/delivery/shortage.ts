@@ -8,7 +8,7 @@ interface ShortageOptions {
   readonly resumed: () => void
 }
 
-/** How long a destination pauses after a failed connection. Also the minimum time between two cuts of the limit. */
+/** How long a destination pauses after a failed connection. Also the minimum time between two halvings of the limit. */
 const pauseMs = 1_000
 
 /**

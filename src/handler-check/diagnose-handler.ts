@@ -96,7 +96,7 @@ const stylesBeyondAscii = ['unicode', 'split']
 const lineEndings = ['newline', 'crlf']
 
 const otherBytes: Rule = (evidence) => {
-  // A handler that accepts `unicode` loses `split` because of its packets, not because of its characters.
+  // If a handler accepts `unicode` but fails `split`, the cause is the split into packets, not the characters.
   const isSplitLost = evidence.had('unicode', 'wrong') || evidence.had('plain', 'wrong')
   const lost = evidence.wrong(
     (verdict) => evidence.isMistakenForForgery(verdict) && (verdict.id !== 'split' || isSplitLost),

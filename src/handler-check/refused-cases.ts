@@ -38,7 +38,7 @@ function forgeries({ body, secret, right }: Signing): readonly RefusedCase[] {
     ['missing-header', 'without X-Signature', undefined],
     ['empty-header', 'with an empty X-Signature', ''],
     ['not-hex', 'with 40 letters that are not hexadecimal digits', 'z'.repeat(40)],
-    ['not-ascii', 'with 40 letters beyond ASCII as its signature', 'é'.repeat(40)],
+    ['not-ascii', 'with 40 non-ASCII letters as its signature', 'é'.repeat(40)],
     ['not-json', 'with a body that is not JSON, and a forged signature', forged, { body: cut }],
     ['truncated', 'with the first half of its signature', right.slice(0, 20)],
     ['longer', 'with a wrong signature after its own', `${right}, ${'0'.repeat(40)}`],

@@ -56,7 +56,7 @@ const cases: readonly TakenCase[] = [
   { id: 'large', about: 'of 32 KB, the largest call', context: { note } },
 ]
 
-const repeated: TakenCase = { id: 'repeated', about: 'that was sent before, byte for byte' }
+const repeated: TakenCase = { id: 'repeated', about: 'with the same bytes as one sent before' }
 
 /** Makes the webhooks of one type that a correct handler accepts. */
 export function takenCases(

@@ -10,7 +10,7 @@ const kinds = {
   unique_local: 'a unique local address',
   site_local: 'a site-local address',
   metadata: 'a cloud metadata address',
-  shared: 'a shared address of carrier-grade NAT',
+  shared: 'a carrier-grade NAT address',
   multicast: 'a multicast address',
   broadcast: 'the broadcast address',
   documentation: 'a documentation address',
@@ -37,7 +37,7 @@ interface AddressRule extends Omit<AddressRange, 'reference'> {
 }
 
 /**
- * The ranges that are not public: multicast, the metadata addresses of clouds, and everything that the IANA registries
+ * The ranges that are not public: multicast, cloud metadata addresses, and everything that the IANA registries
  * don't list as globally reachable. The first range that contains an address applies, so narrower ranges come first.
  */
 export const addressRanges: readonly AddressRange[] = [

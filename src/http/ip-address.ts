@@ -64,7 +64,7 @@ export function lastIpv4({ address }: SocketAddress): SocketAddress {
 /** Returns the eight groups of an IPv6 address, in hexadecimal digits without leading zeros. */
 export function ipv6Groups(text: string): readonly string[] {
   const [address = ''] = text.split('%')
-  // A URL writes all groups in hexadecimal, including those of an IPv4 tail.
+  // The URL parser converts all groups to hexadecimal, including an IPv4 address at the end.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const [before, after] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))
   const [known, last] = [before ?? [], after ?? []]

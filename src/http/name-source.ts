@@ -166,7 +166,7 @@ function ownFamilies(): readonly number[] {
   return own.length > 0 ? own : [4, 6]
 }
 
-/** Lists the network interfaces; none if a sandbox hides them, such as a systemd unit without AF_NETLINK. */
+/** Lists the network interfaces; none if a sandbox, such as a systemd unit without AF_NETLINK, hides them. */
 function interfaces(): ReturnType<typeof networkInterfaces> {
   try {
     return networkInterfaces()

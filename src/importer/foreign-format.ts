@@ -31,7 +31,7 @@ export function refuseForeign(text: Buffer): void {
   // In JSON, a NUL only makes its row invalid.
   if (beginsLikeJson(text)) return
   if (text.indexOf(tarMark, tarMarkAt) === tarMarkAt) {
-    throw unreadable('a tar archive', 'Unpack it first, as in: tar -xOf <file> | ... -')
+    throw unreadable('a tar archive', 'Unpack it first, for example with: tar -xf <file>')
   }
   if (text.subarray(0, headBytes).includes(0)) throw unreadable('binary', binaryHint)
 }

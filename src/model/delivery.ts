@@ -1,8 +1,8 @@
 import type { EventType } from './event.ts'
 
 /**
- * The state of a delivery. A `failed` delivery was refused for good, discarded, or added to a full backlog. An
- * `expired` one was not delivered in time. Both are kept and can be retried manually.
+ * The state of a delivery. A `failed` delivery was refused for good, was discarded, or arrived when the backlog
+ * was full. An `expired` one was not delivered in time. Both are kept and can be retried manually.
  */
 export type DeliveryState = 'pending' | 'leased' | 'delivered' | 'failed' | 'expired'
 

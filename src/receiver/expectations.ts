@@ -238,7 +238,7 @@ function expectationFrom(
   if (count === undefined) return parseExpectation(expected)
   throw new SettingError(
     'count',
-    'Cannot use "count" if the expectation is text',
+    'Cannot use "count" with an expectation that is a string',
     'Write the count after the match: x3, x1..5 or never.',
   )
 }

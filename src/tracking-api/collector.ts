@@ -84,7 +84,10 @@ export class Collector {
     const source = this.#options.sourceOf(writeKey)
     if (source === undefined) return refuse('unknown_write_key', 'The write key is not known')
     if (source.enabled) return { kind: 'admitted', source }
-    return { ...refuse('source_disabled', 'The source of the write key is disabled'), source }
+    return {
+      ...refuse('source_disabled', 'The source that this write key belongs to is disabled'),
+      source,
+    }
   }
 
   refused(refusal: SourceRefusal): HttpAnswer {

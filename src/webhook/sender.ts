@@ -12,7 +12,7 @@ import {
   type StandardWebhooksSigning,
 } from './standard-webhooks.ts'
 
-/** How many bytes of an answer to read, and to keep for the delivery log. */
+/** How many bytes of a response to read, and to keep for the delivery log. */
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
 
 /** Headers and body of a request. */

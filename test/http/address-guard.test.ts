@@ -41,7 +41,7 @@ describe('the guard refuses, without a lookup,', () => {
       'a cloud metadata address (169.254.169.254/32)',
     ],
     ['http://169.254.1.1/', '169.254.1.1', 'a link-local address (169.254.0.0/16)'],
-    ['http://100.64.0.1/', '100.64.0.1', 'a shared address of carrier-grade NAT (100.64.0.0/10)'],
+    ['http://100.64.0.1/', '100.64.0.1', 'a carrier-grade NAT address (100.64.0.0/10)'],
     ['http://198.18.0.1/', '198.18.0.1', 'a benchmarking address (198.18.0.0/15)'],
     ['http://192.0.2.1/', '192.0.2.1', 'a documentation address (192.0.2.0/24)'],
     ['http://224.0.0.1/', '224.0.0.1', 'a multicast address (224.0.0.0/4)'],

@@ -36,7 +36,7 @@ describe('an input in an unsupported format', () => {
     for (const input of inputs) {
       await expect(rowsOf(input)).rejects.toMatchObject({
         message: 'Cannot read the input: it is a tar archive',
-        hint: 'Unpack it first, as in: tar -xOf <file> | ... -',
+        hint: 'Unpack it first, for example with: tar -xf <file>',
       })
     }
   })

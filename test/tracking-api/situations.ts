@@ -314,7 +314,7 @@ export const refused: readonly Situation[] = [
     headers: basic(`${disabledWriteKey}:`),
     document: { batch: [track] },
     status: 403,
-    answer: refusal('source_disabled', 'The source of the write key is disabled'),
+    answer: refusal('source_disabled', 'The source that this write key belongs to is disabled'),
   },
   {
     name: 'an unknown path',

@@ -307,7 +307,7 @@ function countersIn(registry: Registry) {
       'Reloads of the configuration, by result: applied, unchanged or refused.',
       ['result'],
     ),
-    responses: counter('evroute_webhook_responses_total', 'Answers from endpoints, by status.', [
+    responses: counter('evroute_webhook_responses_total', 'Answers of endpoints, by status.', [
       'destination',
       'endpoint',
       'status',

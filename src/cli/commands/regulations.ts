@@ -137,12 +137,12 @@ const addRelease = command({
   name: 'release',
   summary: 'stop waiting for an archive that is lost',
   description:
-    'Releases an archive on a machine that will never run a service again. Regulations stop waiting ' +
+    'Releases an archive that is on a machine that will never run a service again. Regulations stop waiting ' +
     'for the archive, and record that its events were not erased. If a service starts with the archive ' +
     'again, these regulations wait again.',
   arguments: [['<archive>', 'its name, as `regulations show` prints it']],
   options: storeOptions,
-  after: `Examples:
+  after: `Examples (the machine is part of the name):
   evroute regulations release "/srv/evroute/archive on web-1"
 
 ${exitCodesText}`,

@@ -60,7 +60,7 @@ const initOptions = {
   path: option('--config <file>', 'the file to write').orShown(defaultConfigurationPath),
   full: flag('--full', 'write every setting, with its default and a comment'),
   force: flag('--force', 'replace existing files, including the secrets'),
-  json: flag('--json', 'write a record of the written files to stdout'),
+  json: flag('--json', 'list the files on stdout, as a record'),
 }
 
 /** The parsed options of `evroute init`. */

@@ -34,7 +34,7 @@ interface EventView {
   /** Whether to print the payload too, at most 200 lines of it. */
   readonly verbose: boolean
   readonly columns: number | undefined
-  /** Whether requests are forwarded or given to a program; false by default. */
+  /** Whether requests are passed on to an application or a program; false by default. */
   readonly passesOn?: boolean
   /** The name that evroute was called by, for suggested commands. */
   readonly program: string

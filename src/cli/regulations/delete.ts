@@ -164,7 +164,7 @@ export async function planDeletion(
   if (unknown !== undefined) {
     throw refusalError({ kind: 'unknown_source', knownIds }, { source: unknown })
   }
-  // A user gets one notification for each pair of source and destination.
+  // Each user causes one notification for each pair of source and destination.
   const affected = notifiedIds.filter((id) => sourceIds?.includes(id) ?? true)
   const streams = effectsOf(type).notifies ? affected.length : 0
   let subjects = 0

@@ -210,7 +210,10 @@ function refuseBesideStore({ store, dryRun, clock }: SendingValues): void {
 /** The prefix of the source ids of calls from the command line: `cli:<destination id>`. */
 export const commandLineSourceId = 'cli'
 
-/** Returns a destination's own source. If destinations shared one, a call to the second would count as a duplicate. */
+/**
+ * Returns the source of a destination that a command made. Each has its own: if two shared one, a call to the second
+ * would count as a duplicate.
+ */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }

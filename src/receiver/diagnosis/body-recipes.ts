@@ -162,7 +162,7 @@ function inCharset(
   return {
     code: 'charset',
     finding: `The body was encoded in a different charset: the signature matches ${matching}`,
-    fix: 'Take the body as bytes on both sides, without decoding and encoding it again.',
+    fix: 'Use the raw bytes of the body on both sides, without decoding and encoding them again.',
     bodies: ({ body }) => {
       const bytes = encode(body)
       return bytes === undefined ? [] : [bytes]

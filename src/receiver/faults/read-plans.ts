@@ -133,7 +133,7 @@ function select(plan: Draft, written: Part, text: string): void {
     plan.type = value
     return
   }
-  const problem = 'this is not the number of an endpoint'
+  const problem = 'no endpoint has this number'
   if (!/^[1-9]\d{0,3}$/.test(value))
     fail(text, part, { problem, advice: 'Endpoints count from 1.' })
   plan.endpoint = Number(value)
@@ -152,7 +152,7 @@ function stepOf(written: Part, text: string): PlanStep {
   const times = Number(digits)
   if (times >= 1 && times <= timesMax) return { answer, times }
   return fail(text, partFrom(part, name.length), {
-    problem: 'an answer cannot be given this many times',
+    problem: 'an answer cannot be repeated this many times',
     advice: `Use x1 to x${timesMax}. The last answer repeats for ever anyway.`,
   })
 }

@@ -92,7 +92,7 @@ export function formatPath(path: DocumentPath): string {
 export function shownValue(value: unknown): string {
   // An object or list in the wrong place may contain secrets.
   if (Array.isArray(value))
-    return value.length === 0 ? 'an empty list' : `a list of ${value.length}`
+    return value.length === 0 ? 'an empty list' : `a list of length ${value.length}`
   if (typeof value === 'object' && value !== null) return 'an object'
   return shortText(JSON.stringify(value))
 }

@@ -108,7 +108,7 @@ export class SqliteExport {
       // statements have been garbage-collected.
       this.#database.exec('ROLLBACK')
     } catch {
-      // The transaction has ended: it committed, or it failed.
+      // Nothing to roll back: the transaction has already committed or failed.
     }
     this.#database.close()
     this.#lock?.release()

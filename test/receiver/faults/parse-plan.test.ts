@@ -61,13 +61,13 @@ describe('a plan that cannot be parsed reports where and what is accepted', () =
     {
       text: '200, 503x0',
       character: 9,
-      problem: 'an answer cannot be given this many times',
+      problem: 'an answer cannot be repeated this many times',
       excerpt: '  200, 503x0\n          ^^',
     },
     {
       text: '503x1000001',
       character: 4,
-      problem: 'an answer cannot be given this many times',
+      problem: 'an answer cannot be repeated this many times',
       excerpt: '     ^^^^^^^^',
     },
     {
@@ -79,7 +79,7 @@ describe('a plan that cannot be parsed reports where and what is accepted', () =
     {
       text: 'endpoint=0:500',
       character: 10,
-      problem: 'this is not the number of an endpoint',
+      problem: 'no endpoint has this number',
       excerpt: '  endpoint=0:500\n           ^',
     },
     {

@@ -21,7 +21,7 @@ describe('the problems of a configuration', () => {
     [
       'a filter that is not a text',
       documentWith({ destination: { filter: ['type:track'] } }),
-      'destinations[0].filter: Cannot use a list of 1: it must be a match such as "type:track properties.revenue:>10", or null for every call',
+      'destinations[0].filter: Cannot use a list of length 1: it must be a match such as "type:track properties.revenue:>10", or null for every call',
     ],
     [
       'a document that is not an object',
@@ -166,7 +166,7 @@ describe('the problems of a configuration', () => {
     [
       'six endpoints',
       documentWith({ destination: { endpoints: Array(6).fill(endpoint) } }),
-      'destinations[0].endpoints: Cannot use a list of 6: it must be a list of 1 to 5 endpoints',
+      'destinations[0].endpoints: Cannot use a list of length 6: it must be a list of 1 to 5 endpoints',
     ],
     [
       'an endpoint that is listed twice',
@@ -237,7 +237,7 @@ describe('the problems of a configuration', () => {
     [
       'signing secrets that are not inside an object',
       documentWith({ destination: { standardWebhooks: ['a'] } }),
-      'destinations[0].standardWebhooks: Cannot use a list of 1: it must be true, false or an object with "secrets"',
+      'destinations[0].standardWebhooks: Cannot use a list of length 1: it must be true, false or an object with "secrets"',
     ],
     [
       'unknown alias keys',
