@@ -62,10 +62,15 @@ export function bytesOf({ rawBase64 }: Pick<EventRecord, 'rawBase64'>): Uint8Arr
   return Uint8Array.from(atob(rawBase64), (sign) => sign.charCodeAt(0))
 }
 
-/** Decodes UTF-8. Returns undefined for other bytes. If it is cut, leaves out an incomplete character at its end. */
+/**
+ * Decodes UTF-8, and keeps its byte order mark. Returns undefined for other bytes. If it is cut, leaves out an
+ * incomplete character at its end.
+ */
 export function textOf(bytes: Uint8Array, isCut = false): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut })
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, {
+      stream: isCut,
+    })
   } catch {
     return undefined
   }

@@ -31,6 +31,7 @@ test.skipIf(process.platform === 'win32').each([
   ['a webhook', '{"type":"track","userId":"u_1"}'],
   ['quotes, dollars and line breaks', `it's "$HOME" \`id\`\n\\n`],
   ['a text that looks like a file', '@/etc/passwd'],
+  ['a byte order mark', '\ufeff{"type":"track"}'],
 ])('the command for %s sends the same request', async (_name, body) => {
   await using receiver = new Receiver()
   const { url } = await receiver.start()
