@@ -220,7 +220,7 @@ function Summary(row: EventSummary): JSX.Element {
         )}
         {repeatOf === null ? null : (
           <span class="repeat">
-            <span class="word">repeat of </span>#{repeatOf}
+            <span class="word">same id: </span>#{repeatOf}
           </span>
         )}
       </span>

@@ -25,7 +25,7 @@ test('the list of a receiver has no faults in any look or state', async () => {
   for (let index = 0; index < 20; index++) await send({ ...paid, userId: `u_${index}` })
   await send({ type: 'track', userId: long, event: long, messageId: 'm_1' })
   await send({ type: 'identify', userId: 'u_1', traits: { [long]: long }, messageId: 'm_1' })
-  await page.getByText('repeat of').waitFor()
+  await page.getByText('same id:').waitFor()
   await check(page, 'overflow')
   const filter = page.getByRole('searchbox', { name: 'Filter' })
   await filter.fill('type:pge')
@@ -51,7 +51,7 @@ test('narrow rows shorten neither the type nor the result of forwarding', async 
   await post('{"no json')
   for (const userId of ['u_1', 'u_2']) await send({ ...paid, userId, messageId: 'm_1' })
   const page = await openPage(url)
-  await page.getByText('repeat of').waitFor()
+  await page.getByText('same id:').waitFor()
   await page.getByText('→ connection refused').first().waitFor()
   for (const width of [320, 375, 900, 1_024, 1_280]) {
     await page.setViewportSize({ width, height: 720 })

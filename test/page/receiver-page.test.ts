@@ -54,7 +54,7 @@ describe('the list', () => {
     await send({ ...paid, messageId: 'm_1' })
     await send({ ...paid, messageId: 'm_1' })
     const page = await openPage(url)
-    await page.getByText('repeat of #1').waitFor()
+    await page.getByText('same id: #1').waitFor()
   })
 
   test('keeps no more rows in the document than the screen shows', async () => {
@@ -186,7 +186,7 @@ describe('a request', () => {
       const { x, width } = (await row.locator(part).boundingBox())!
       return { left: x, right: x + width }
     }
-    await row.getByText('repeat of #1').waitFor()
+    await row.getByText('same id: #1').waitFor()
     await row.getByText('→ 200').waitFor()
     const facts = await box('.facts')
     expect((await box('.signature')).right).toBeLessThan((await box('.forwarded')).left)

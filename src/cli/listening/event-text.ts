@@ -116,7 +116,7 @@ function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: E
   const earlier = memory.repeatOf(event)
   const { before, after: always } = cellsOf(event, columns)
   const after =
-    earlier === undefined ? always : [...always, [`repeat of #${earlier}`, 'warning'] as const]
+    earlier === undefined ? always : [...always, [`same id: #${earlier}`, 'warning'] as const]
   const parts = event.kind === 'webhook' ? summarise(event, memory) : malformedParts(event)
   const room = [...before, ...after].reduce(
     (remaining, [text]) => remaining - columnsOf(text) - gap.length,

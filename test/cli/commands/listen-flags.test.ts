@@ -37,10 +37,10 @@ test('listen names the original of a repeated request', async () => {
   const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
   for (const messageId of ['m_1', 'm_2', 'm_1']) await post(url, { ...track, messageId })
   const { stdout } = await command.ended
-  expect(stdout.split('\n').map((line) => /repeat of .*/.exec(line)?.[0])).toEqual([
+  expect(stdout.split('\n').map((line) => /same id: .*/.exec(line)?.[0])).toEqual([
     undefined,
     undefined,
-    'repeat of #1',
+    'same id: #1',
     undefined,
   ])
 })

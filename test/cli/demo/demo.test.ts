@@ -52,7 +52,7 @@ describe('demo', () => {
     command.stop('SIGINT')
     const { code, stdout, stderr } = await command.ended
     expect(code).toBe(0)
-    expect(stdout).not.toContain('repeat of #8')
+    expect(stdout).not.toContain('same id: #8')
     expect(stderr).toBe('')
   })
 
