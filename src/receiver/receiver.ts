@@ -153,7 +153,8 @@ export class Receiver implements AsyncDisposable {
   /**
    * Queues an answer for one well-formed webhook. The plan continues once the queue is empty.
    *
-   * @throws SettingError about `respond`, if the answer is neither a status from 200 to 599 nor a fault
+   * @throws SettingError about `respond`, if the answer is neither a status from 200 to 599 nor a fault, or if 10,000
+   * answers are queued
    */
   respondNext(answer: GivenAnswer): void {
     this.#injections.respondNext({ answer })

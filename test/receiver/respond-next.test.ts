@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { SettingError } from '../../src/model/index.ts'
+import { Receiver } from '../../src/receiver/index.ts'
 import { post, start, trackBody } from './requests.ts'
 
 test('respondNext changes the next answers, and the plan continues after them', async () => {
@@ -30,4 +31,10 @@ test('respondNext accepts a fault', async () => {
 test('respondNext refuses an invalid answer at once', async () => {
   const { receiver } = await start()
   expect(() => receiver.respondNext(999)).toThrow(SettingError)
+})
+
+test('respondNext refuses more than 10,000 answers', () => {
+  const receiver = new Receiver()
+  for (let count = 0; count < 10_000; count++) receiver.respondNext(503)
+  expect(() => receiver.respondNext(503)).toThrow('Cannot queue more than 10000 answers')
 })

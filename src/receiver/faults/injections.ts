@@ -1,4 +1,4 @@
-import { formatDuration } from '../../model/index.ts'
+import { formatDuration, SettingError } from '../../model/index.ts'
 import type { ReceiverSettings } from '../settings.ts'
 import type { GivenAnswer } from './fault.ts'
 import { AnswerPlans, type PlannedWebhook, type PlansInput } from './plan.ts'
@@ -14,12 +14,15 @@ export interface NextAnswer {
   readonly delayMs?: number | undefined
 }
 
+/** Maximum number of answers queued ahead of the plans. */
+const nextMax = 10_000
+
 /** Decides which answers and delays to inject. */
 export class Injections {
   readonly #settings: ReceiverSettings['injections']
   readonly #random: () => number
   readonly #endpoints: number
-  #next: readonly NextAnswer[] = []
+  #next: NextAnswer[] = []
   #plans: AnswerPlans
 
   /** @param random - returns a number from 0 up to, but not including, 1 */
@@ -38,7 +41,14 @@ export class Injections {
   /** Queues an answer for one well-formed webhook, ahead of the plans. Throws a SettingError `respond`. */
   respondNext(next: NextAnswer): void {
     readPlans({ steps: [{ answer: next.answer }] }, this.#endpoints)
-    this.#next = [...this.#next, next]
+    if (this.#next.length === nextMax) {
+      throw new SettingError(
+        'respond',
+        `Cannot queue more than ${nextMax} answers`,
+        'Use a plan, in which an answer can repeat.',
+      )
+    }
+    this.#next.push(next)
   }
 
   dropNext(): void {
@@ -60,8 +70,7 @@ export class Injections {
 
   /** Returns the answer to a well-formed webhook. A random failure doesn't advance the plan. */
   nextAnswer(webhook: PlannedWebhook): NextAnswer {
-    const [next, ...later] = this.#next
-    this.#next = later
+    const next = this.#next.shift()
     if (next !== undefined) return next
     const { failShare, failure } = this.#settings
     if (failShare > 0 && this.#random() < failShare) return { answer: failure }
