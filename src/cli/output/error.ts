@@ -16,8 +16,9 @@ export function cannotWrite(message: string, hint: string, cause: unknown): Evro
   return new EvrouteError({ code: 'cannot_write_file', message: text, hint: fix ?? hint, cause })
 }
 
-const writeFailures: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+const writeFailures: Readonly<Record<string, readonly [reason: string, hint?: string]>> = {
   EISDIR: ['it is a folder', 'Name a file in it.'],
+  ENOENT: ['its folder does not exist'],
   ENOSPC: ['no space is left (ENOSPC)', 'Check that there is free space there.'],
 }
 

@@ -109,7 +109,9 @@ test('--save says what to do about a folder, and about a folder that does not ex
   const { stderr } = await run(['listen', '-p', '0', '--save', folder])
   expect(stderr).toBe(`evroute: Cannot save to ${folder}: it is a folder. Name a file in it.\n`)
   const missing = await run(['listen', '-p', '0', '--save', join(folder, 'a', 'b.ndjson')])
-  expect(missing.stderr).toContain('Check that the folder exists and is writable.')
+  expect(missing.stderr).toContain(
+    ': its folder does not exist. Check that the folder exists and is writable.',
+  )
 })
 
 test('on a terminal, prints a command that can be pasted, with the secret as it was given', async () => {

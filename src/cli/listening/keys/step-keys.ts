@@ -294,7 +294,7 @@ export function keysLine(state: KeysState, columnsMax: number, style: Style): Bo
       return { text: `${style.strong(editorPrompt)}${text}`, cursorBack }
     }
     case 'failure':
-      return plain('Press 5 for a 503 next, t for a timeout, esc to cancel')
+      return plain('Press 5 for 503, t for timeout, or esc')
     case 'number': {
       const { purpose, digits } = mode
       const prompt = purpose === 'pick' ? '#' : `Compare with #`

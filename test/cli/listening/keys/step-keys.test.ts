@@ -184,7 +184,7 @@ describe('the next failure', () => {
     { key: 't', failure: 'hang' },
     { key: 'T', failure: 'hang' },
   ])('f $key', ({ key, failure }) => {
-    expect(press('f').line).toBe('Press 5 for a 503 next, t for a timeout, esc to cancel')
+    expect(press('f').line).toBe('Press 5 for 503, t for timeout, or esc')
     const { state, effects } = press(`f${key}`)
     expect(effects).toEqual([{ kind: 'fail_next', failure }])
     expect(state.mode).toEqual({ kind: 'keys' })
