@@ -142,7 +142,7 @@ describe('an earlier request', () => {
     await screen.matching(/2 received/)
     await press('\u001b[A\u001b[A', /▸ #1 track u_1 First/)
     expect(await press('\r', /\}/)).toMatch(/#1 {2}POST \/[^]*"event": "First"/)
-    const curl = new RegExp(`curl -g -i -X POST ${url}/ [^]*--data-raw '\\{`)
+    const curl = new RegExp(`curl -g -i -X POST '${url}/' [^]*--data-raw '\\{`)
     await press('y', curl)
     expect(await press('2\r', /#2 {2}POST/)).toContain('POST /')
     expect(await press('d\r', /#1 → #2/)).toMatch(/event {2}"First" → "Second"/)
