@@ -1,18 +1,11 @@
 import type { Clock, Timer } from '../../runtime/index.ts'
 import type { OutputStream } from '../io.ts'
 
-/** The text of the bottom line, and where its cursor is. */
-export interface BottomText {
-  readonly text: string
-  /** Columns between the cursor and the end of the text. */
-  readonly cursorBack: number
-}
-
 /** The dependencies of a bottom line. */
 export interface BottomLineParts {
   readonly stream: OutputStream
   readonly clock: Clock
-  readonly text: (columnsMax: number) => BottomText
+  readonly text: (columnsMax: number) => string
 }
 
 /** Minimum interval between redraws, so that a stream of events does not make the line flicker. */
@@ -61,8 +54,7 @@ export class BottomLine {
     const { stream, clock, text } = this.#parts
     // Some terminals begin a new line after the last column, so leave it free.
     const shown = text((stream.columns ?? 80) - 1)
-    const back = shown.cursorBack === 0 ? '' : `\u001b[${shown.cursorBack}D`
-    stream.write(`${this.#isDrawn ? erase : ''}${shown.text}${back}`)
+    stream.write(`${this.#isDrawn ? erase : ''}${shown}`)
     this.#isDrawn = true
     this.#drawnAtMs = clock.nowMs()
   }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { BottomLine, type BottomText } from '../../../src/cli/terminal/bottom-line.ts'
+import { BottomLine } from '../../../src/cli/terminal/bottom-line.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
 import { CapturedStream } from '../../support/io.ts'
 
 const erase = '\r\u001b[J'
 
 /** A line on a stream of 20 columns, and the output since the last call of `written`. */
-function openLine(text: (columnsMax: number) => BottomText = () => ({ text: 'h', cursorBack: 0 })) {
+function openLine(text: (columnsMax: number) => string = () => 'h') {
   const stream = new CapturedStream({ isTTY: true, columns: 20 })
   const clock = new ManualClock(1_000)
   const line = new BottomLine({ stream, clock, text })
@@ -59,14 +59,14 @@ describe('the bottom line', () => {
     expect(written()).toBe(`${erase}half whole\nh`)
   })
 
-  test('is a column narrower than the terminal, and puts the cursor in place', () => {
+  test('is a column narrower than the terminal, which leaves room for the cursor', () => {
     const widths: number[] = []
     const { written } = openLine((columnsMax) => {
       widths.push(columnsMax)
-      return { text: 'abc', cursorBack: 2 }
+      return 'abc'
     })
     expect(widths).toEqual([19])
-    expect(written()).toBe('abc\u001b[2D')
+    expect(written()).toBe('abc')
   })
 
   test('is hidden while the window is resized', async () => {

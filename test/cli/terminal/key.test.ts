@@ -7,9 +7,9 @@ test.each([
   { pressed: 'backspace', sent: '\u007f', kind: 'backspace' },
   { pressed: 'Ctrl-C', sent: '\u0003', kind: 'interrupt' },
   { pressed: 'Ctrl-Z', sent: '\u001a', kind: 'suspend' },
-  { pressed: 'left', sent: '\u001b[D', kind: 'left' },
-  { pressed: 'left, as an application', sent: '\u001bOD', kind: 'left' },
-  { pressed: 'delete', sent: '\u001b[3~', kind: 'delete' },
+  { pressed: 'up', sent: '\u001b[A', kind: 'up' },
+  { pressed: 'up, as an application', sent: '\u001bOA', kind: 'up' },
+  { pressed: 'left', sent: '\u001b[D', kind: 'unknown' },
   { pressed: 'F5', sent: '\u001b[15~', kind: 'unknown' },
   { pressed: 'F1', sent: '\u001bOP', kind: 'unknown' },
   { pressed: 'Alt-q', sent: '\u001bq', kind: 'unknown' },
@@ -20,9 +20,9 @@ test.each([
 })
 
 test('reads several keys that arrive at once, even characters outside the first plane of Unicode', () => {
-  expect(keysOf('a\u001b[Cé😀\u001b\u001b[A\r')).toEqual([
+  expect(keysOf('a\u001b[Bé😀\u001b\u001b[A\r')).toEqual([
     { kind: 'character', text: 'a' },
-    { kind: 'right' },
+    { kind: 'down' },
     { kind: 'character', text: 'é' },
     { kind: 'character', text: '😀' },
     { kind: 'escape' },

@@ -3,13 +3,12 @@ import { columnsOf, cutToColumns, SettingError, shortText } from '../../../model
 import type { ReceivedEvent } from '../../../receiver/index.ts'
 import { countOf, formatCount } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
-import type { BottomText } from '../../terminal/bottom-line.ts'
-import { editLine, viewLine, type EditedLine, type Key } from '../../terminal/key.ts'
+import { cutFromStart, editLine, type Key } from '../../terminal/key.ts'
 
 type KeysMode =
   | { readonly kind: 'keys' }
   | { readonly kind: 'failure' }
-  | { readonly kind: 'filter'; readonly line: EditedLine }
+  | { readonly kind: 'filter'; readonly line: string }
   | { readonly kind: 'number'; readonly digits: string; readonly purpose: 'pick' | 'compare' }
   | { readonly kind: 'ending' }
 
@@ -152,7 +151,7 @@ const handlers = new Map<string, (state: KeysState, events: Events) => Change>([
   ['j', (state, events) => picking(state, events, 1)],
   ['p', paused],
   ['f', () => ({ mode: { kind: 'failure' } })],
-  ['/', ({ filter }) => ({ mode: filterMode({ before: filter?.text ?? '', after: '' }) })],
+  ['/', ({ filter }) => ({ mode: { kind: 'filter', line: filter?.text ?? '' } })],
   ['s', (state) => withCurrent(state, 'save')],
   ['c', () => does('clear')],
   ['o', () => does('open_page')],
@@ -240,18 +239,14 @@ function stepFailure(key: Key): Change {
   return key.kind === 'escape' ? { mode: plainMode } : {}
 }
 
-function filterMode(line: EditedLine): KeysMode {
-  return { kind: 'filter', line }
-}
-
 function stepFilter(
   state: KeysState,
-  line: EditedLine,
+  line: string,
   { key, kept }: { readonly key: Key; readonly kept: Events },
 ): Change {
   if (key.kind === 'escape') return { mode: plainMode }
-  if (key.kind !== 'enter') return { mode: filterMode(editLine(line, key)) }
-  const text = (line.before + line.after).trim()
+  if (key.kind !== 'enter') return { mode: { kind: 'filter', line: editLine(line, key) } }
+  const text = line.trim()
   if (text === '')
     return { ...filtered(state, undefined, kept), ...tell('All requests are shown.') }
   try {
@@ -286,12 +281,12 @@ function does(kind: 'clear' | 'open_page' | 'suspend'): Change {
 const editorPrompt = '/ '
 
 /** Formats the line of keys, at most `columnsMax` wide, most important part first. */
-export function keysLine(state: KeysState, columnsMax: number, style: Style): BottomText {
+export function keysLine(state: KeysState, columnsMax: number, style: Style): string {
   const { mode } = state
   switch (mode.kind) {
     case 'filter': {
-      const { text, cursorBack } = viewLine(mode.line, columnsMax - columnsOf(editorPrompt))
-      return { text: `${style.strong(editorPrompt)}${text}`, cursorBack }
+      const columns = columnsMax - columnsOf(editorPrompt)
+      return style.strong(editorPrompt) + cutFromStart(mode.line, columns)
     }
     case 'failure':
       return plain('Press 5 for 503, t for timeout, or esc')
@@ -307,8 +302,8 @@ export function keysLine(state: KeysState, columnsMax: number, style: Style): Bo
       return plain(joinedWords(wordsOf(state), columnsMax))
   }
 
-  function plain(text: string): BottomText {
-    return { text: style.faint(cutToColumns(text, columnsMax)), cursorBack: 0 }
+  function plain(text: string): string {
+    return style.faint(cutToColumns(text, columnsMax))
   }
 }
 
