@@ -8,6 +8,7 @@ import {
   type ConfigurationOutcome,
 } from './configuration/index.ts'
 import { TlsFiles } from '../http/index.ts'
+import { EvrouteError, messageOf } from '../model/index.ts'
 import { silentLog, type ReferenceSources } from '../runtime/index.ts'
 import { checkEndpointNames, type NameCheckOptions } from './endpoint-names.ts'
 
@@ -46,8 +47,18 @@ export async function readServiceConfiguration(
 
 /** Reads all certificates and keys, to report mistakes before a port opens. */
 async function checkTlsFiles({ listen, admin, destinations }: Configuration): Promise<void> {
-  const endpoints = destinations.flatMap((destination) => destination.endpoints)
-  for (const { tls } of [listen, ...(admin === undefined ? [] : [admin]), ...endpoints]) {
-    if (tls !== undefined) await TlsFiles.open(tls, silentLog)
+  const endpoints = destinations.flatMap((destination, index) =>
+    destination.endpoints.map(
+      ({ tls }, at) => [`destinations[${index}].endpoints[${at}]`, tls] as const,
+    ),
+  )
+  const ports = [['listen', listen.tls] as const, ['admin', admin?.tls] as const]
+  for (const [path, tls] of [...ports, ...endpoints]) {
+    try {
+      if (tls !== undefined) await TlsFiles.open(tls, silentLog)
+    } catch (error) {
+      const message = `${path}.tls: ${messageOf(error)}`
+      throw new EvrouteError({ code: 'cannot_read_file', message, cause: error })
+    }
   }
 }

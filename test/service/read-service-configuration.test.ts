@@ -45,7 +45,22 @@ describe('the configuration of a service', () => {
     const refused = readServiceConfiguration(path, surroundings('93.184.215.14'))
     await expect(refused).rejects.toMatchObject({
       code: 'cannot_read_file',
-      message: `Cannot use ${join(dirname(path), 'cert.pem')}: it is missing or empty`,
+      message: `listen.tls: Cannot use ${join(dirname(path), 'cert.pem')}: it is missing or empty`,
+    })
+  })
+
+  test('is refused if a certificate for an endpoint is unusable', async () => {
+    const [destination] = document.destinations
+    const endpoints = [{ url: 'https://crm.example.com/hook', tls: { ca: '/missing/ca.pem' } }]
+    const given = {
+      sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+      destinations: [{ ...destination, endpoints }],
+    }
+    const refused = readServiceConfiguration(given, surroundings('93.184.215.14'))
+    await expect(refused).rejects.toMatchObject({
+      code: 'cannot_read_file',
+      message:
+        'destinations[0].endpoints[0].tls: Cannot use /missing/ca.pem: it is missing or empty',
     })
   })
 

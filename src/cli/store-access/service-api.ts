@@ -7,6 +7,7 @@ import type { AnswerName, AnswerRecord } from '../../admin-api/index.ts'
 import {
   evrouteVersion,
   EvrouteError,
+  failureText,
   formatTimestamp,
   isJsonObject,
   messageOf,
@@ -111,7 +112,7 @@ export class ServiceApi {
     return new SettingError(
       '--api',
       `The server at ${this.#url} is not an admin API of this version of evroute`,
-      'Check the URL: the admin API has its own port, 4001 by default.',
+      'Check the URL: the admin API has its own port, 4001 by default, and needs https:// if admin.tls is set.',
     )
   }
 
@@ -188,12 +189,11 @@ export class ServiceApi {
     const code = systemCode(error)
     // The server does not speak HTTP.
     if (code?.startsWith('HPE_') === true) return this.stranger()
-    const reason = known ?? code ?? messageOf(error)
-    return unusable(
-      `Cannot reach the service at ${this.#url}: ${reason}`,
-      'Check that `evroute serve` is running there, and that this is the URL of its admin API.',
-      error,
-    )
+    const reason = known ?? (code === undefined ? messageOf(error) : failureText(code))
+    const hint = reason.includes('certificate')
+      ? 'If its authority is private, set NODE_EXTRA_CA_CERTS to a file with the CA certificate.'
+      : 'Check that `evroute serve` is running there, and that this is the URL of its admin API.'
+    return unusable(`Cannot reach the service at ${this.#url}: ${reason}`, hint, error)
   }
 }
 

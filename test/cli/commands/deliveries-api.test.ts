@@ -8,6 +8,8 @@ import { listen } from '../../../src/http/index.ts'
 import { EvrouteError, formatTimestamp } from '../../../src/model/index.ts'
 import { openDeliveryLog } from '../../../src/store/index.ts'
 import { access, startAdmin, token } from '../../admin-api/support.ts'
+import { makeCertificate } from '../../support/certificates.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
 import { run, start, type RunSettings } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import {
@@ -304,7 +306,7 @@ describe('a service', () => {
           message: expect.stringContaining(
             'is not an admin API of this version of evroute',
           ) as unknown,
-          hint: expect.stringContaining('4001') as unknown,
+          hint: 'Check the URL: the admin API has its own port, 4001 by default, and needs https:// if admin.tls is set.',
         },
       })
     }
@@ -332,8 +334,17 @@ describe('a service', () => {
     const { code, stdout, stderr } = await overApi(url, ['deliveries'])
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
     expect(stderr).toBe(
-      `evroute: Cannot reach the service at ${url}/: ECONNREFUSED. ` +
+      `evroute: Cannot reach the service at ${url}/: connection refused (ECONNREFUSED). ` +
         'Check that `evroute serve` is running there, and that this is the URL of its admin API.\n',
+    )
+  })
+
+  test('that has a certificate of an unknown authority cannot be reached', async () => {
+    const { url } = await TestEndpoint.start(200, await makeCertificate())
+    const { code, stderr } = await overApi(url, ['deliveries'])
+    expect(code).toBe(7)
+    expect(stderr).toContain(
+      ': self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT). If its authority is private, set NODE_EXTRA_CA_CERTS',
     )
   })
 
