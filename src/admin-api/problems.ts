@@ -47,7 +47,7 @@ export function problemsOf({
 }
 
 function endpointProblems(
-  { id, enabled }: DestinationFields,
+  { id, enabled, pending }: DestinationFields,
   { url, breaker, probeAt, faults }: EndpointFields,
   breakers: BreakerBoard,
 ): readonly Problem[] {
@@ -61,12 +61,20 @@ function endpointProblems(
   if (breaker !== 'open' || !enabled) return refusals
   const { error } = breakers.endpoint(id, url)
   const cause = error === null ? '' : `: ${failureText(error)}`
-  const down: Problem = {
-    text: `${endpoint} is down${cause}. Its deliveries wait.`,
-    advice: 'evroute sends them once the endpoint answers again.',
-    destination: id,
-    moment: probeAt === null ? null : { name: 'Next probe', at: probeAt },
-  }
+  const down: Problem =
+    pending === 0
+      ? {
+          text: `${endpoint} was down when it was last tried${cause}.`,
+          advice: 'The next delivery tries it again.',
+          destination: id,
+          moment: null,
+        }
+      : {
+          text: `${endpoint} is down${cause}. Its deliveries wait.`,
+          advice: 'evroute sends them once the endpoint answers again.',
+          destination: id,
+          moment: probeAt === null ? null : { name: 'Next probe', at: probeAt },
+        }
   return [down, ...refusals]
 }
 

@@ -113,9 +113,10 @@ export class DestinationFaults {
     this.#failed({ destinationId, url: backlog, error: 'backlog_full' }, deliveries)
   }
 
-  /** Returns the lasting faults of an endpoint, oldest first. */
+  /** Returns the faults of an endpoint since it last accepted a webhook, oldest first. */
   of(destinationId: string, url: string): readonly EndpointFault[] {
-    return [...(this.#faults.get(destinationId)?.get(url)?.values() ?? [])]
+    const faults = [...(this.#faults.get(destinationId)?.get(url)?.values() ?? [])]
+    return faults.filter((fault) => fault.quietMs === silentMs)
   }
 
   /** Logs the count of each lasting fault, and notes no more failures. Idempotent. */

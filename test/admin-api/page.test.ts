@@ -186,15 +186,16 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
     ...{ deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 },
   }
   const off = { ...destination, id: 'mail', enabled: false, endpoints: [] }
+  const idle = { ...destination, id: 'idle', pending: 0, endpoints: [{ ...endpoint, faults: [] }] }
   const { url: admin, metrics } = await startAdmin({
     clock,
     options: {
-      destinations: () => Promise.resolve([destination, off]),
+      destinations: () => Promise.resolve([destination, off, idle]),
       ready: () => Promise.resolve(['The store does not answer']),
       orphanedBacklogs: () => Promise.resolve([{ destinationId: 'gone', pending: 1 }]),
     },
   })
-  metrics.configured([destination])
+  metrics.configured([destination, idle])
   metrics.endpoint({ destinationId: 'crm', url, state, probeAtMs, error: 'ECONNREFUSED' })
   metrics.calls({ sourceId: 'website', outcome: 'routed', count: 3 })
   metrics.calls({ sourceId: 'website', outcome: 'no_event', count: 5 })
@@ -232,6 +233,7 @@ test('GET /v1/overview reports the last hour, delivery latency and current probl
       { name: 'Since', at: formatTimestamp(nowMs) },
     ],
     ['mail', 'The destination is disabled, and 4 deliveries wait.', null],
+    ['idle', expect.stringMatching(/#\w+ was down when it was last tried\.$/), null],
     ['gone', 'The destination is not configured, and 1 delivery waits.', null],
   ])
   await clock.advance(60 * 60_000)

@@ -148,3 +148,14 @@ test('deliveries that failed are no longer a problem once they are delivered', a
   await expect.poll(() => settled).toHaveLength(2)
   expect(await problems()).toMatchObject({ problems: [] })
 })
+
+test('an endpoint that accepts webhooks again is no longer a problem', async () => {
+  const endpoint = await TestEndpoint.start([404, 200])
+  const { track, admin, settled } = await startService(documentFor(endpoint), manualClock())
+  const problems = async () => (await admin('/v1/overview')).body
+  await track('m_1')
+  await expect.poll(() => settled).toHaveLength(1)
+  await admin('/v1/deliveries/retry', { all: true })
+  await expect.poll(() => settled).toHaveLength(2)
+  expect(await problems()).toMatchObject({ problems: [] })
+})
