@@ -59,7 +59,7 @@ export interface SourcesState {
 
 /** Actions on a destination in this process. For an unknown id, `setEnabled` returns false and `sendTest` undefined. */
 export interface DestinationActions {
-  /** Enables or disables the destination, until the configuration changes or the process ends. */
+  /** Enables or disables the destination, until its `enabled` in the file changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
   /**
    * Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled,

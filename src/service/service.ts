@@ -20,6 +20,7 @@ import {
   changesBetween,
   followed,
   isAbout,
+  withSwitches,
   type Configuration,
   type ConfigurationChange,
   type ConfiguredSource,
@@ -58,6 +59,8 @@ export class Service implements AsyncDisposable {
   readonly #sessions: PageSessions
   readonly #ending = new AbortController()
   readonly #accepting = new Set<Promise<unknown>>()
+  /** The configuration as it was last given. The admin API can enable and disable destinations meanwhile. */
+  #given: Configuration
   #configuration: Configuration
   #guard: AddressGuard
   #sources: SourceDirectory<ConfiguredSource>
@@ -72,6 +75,7 @@ export class Service implements AsyncDisposable {
     const given = { ...ambient, log: this.#log }
     this.#store = store
     this.#role = role
+    this.#given = configuration
     this.#configuration = configuration
     this.#archives = new Archives(given.clock.nowMs())
     this.#readiness = new Readiness({
@@ -177,7 +181,9 @@ export class Service implements AsyncDisposable {
 
   /** Applies a new configuration without interrupting work in progress, and returns the differences. */
   reconfigure(configuration: Configuration): readonly ConfigurationChange[] {
-    const changes = this.#follow(configuration)
+    const known = { running: this.#configuration, before: this.#given }
+    const changes = this.#follow(withSwitches(configuration, known))
+    this.#given = configuration
     this.#metrics.reloaded(changes.length === 0 ? 'unchanged' : 'applied')
     return changes
   }

@@ -65,22 +65,6 @@ describe('a reloaded configuration', () => {
     expect(await admin('/v1/audit')).toMatchObject({ body: { balanced: true } })
   })
 
-  test('keeps the backlog of a disabled destination, and sends it once it is enabled', async () => {
-    const { opened, open } = gate()
-    const endpoint = await TestEndpoint.start({ status: 200, after: opened })
-    const { track, admin, settled } = await startService(documentFor(endpoint))
-    const concurrency = 10
-    for (let count = 1; count <= 2 * concurrency; count++) await track(`m_${count}`)
-    await endpoint.received(concurrency)
-    expect(await admin('/v1/destinations/crm/disable', {})).toMatchObject(taken)
-    open()
-    await expect.poll(() => settled).toHaveLength(concurrency)
-    expect(await admin('/v1/ledger')).toMatchObject({ body: { delivered: 10, pending: 10 } })
-    expect(endpoint.requests).toHaveLength(concurrency)
-    expect(await admin('/v1/destinations/crm/enable', {})).toMatchObject(taken)
-    await expect.poll(() => settled).toHaveLength(2 * concurrency)
-  })
-
   test('sends to an added destination, and keeps the deliveries of a removed one', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const next = await TestEndpoint.start()

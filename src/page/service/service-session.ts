@@ -84,7 +84,7 @@ class ServiceSession {
         ? `${waitingText(pending, 'will wait until you enable it')} Events that arrive while it is disabled are never sent to it.`
         : `${waitingText(pending, 'will be sent')} Later events are sent to it.`
       const lasts =
-        'The change affects only this process, and ends when the configuration changes or the service restarts.'
+        'The change affects only this process. It lasts until "enabled" of this destination changes in the configuration, or the service restarts.'
       return {
         title: `${verb} ${id}?`,
         consequence: `${follows} ${lasts}`,

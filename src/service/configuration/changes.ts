@@ -75,6 +75,25 @@ export function followed(before: Configuration, after: Configuration): Configura
   return { ...after, listen, admin: access, store, tracing, senderThreads }
 }
 
+/**
+ * Returns `after` with the `enabled` of the running destinations, because the admin API may have changed it. If
+ * `enabled` differs between the two files, the new file decides.
+ */
+export function withSwitches(
+  after: Configuration,
+  { running, before }: { readonly running: Configuration; readonly before: Configuration },
+): Configuration {
+  const enabledIn = ({ destinations }: Configuration): ReadonlyMap<string, boolean> =>
+    new Map(destinations.map(({ id, enabled }) => [id, enabled]))
+  const [switches, given] = [enabledIn(running), enabledIn(before)]
+  const destinations = after.destinations.map((each) =>
+    given.get(each.id) === each.enabled
+      ? { ...each, enabled: switches.get(each.id) ?? each.enabled }
+      : each,
+  )
+  return { ...after, destinations }
+}
+
 /** Whether any of the changes is to a setting whose name matches. */
 export function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {
   return changes.some(({ setting }) => settings.test(setting))
