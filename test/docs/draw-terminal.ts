@@ -64,7 +64,9 @@ async function record(): Promise<readonly string[]> {
   }
   await receiver.says(/Signature was/)
   await receiver.stop()
-  return [prompt(listening), ...receiver.lines, '', rule, ...senders.slice(1)]
+  // On a terminal, the suggested command contains the secret. In a pipe, as here, it doesn't.
+  const shown = receiver.lines.map((line) => line.replace('--secret ...', '--secret s3cret'))
+  return [prompt(listening), ...shown, '', rule, ...senders.slice(1)]
 }
 
 const prompt = (line: string): string => `\u001b[2m$\u001b[22m npx evroute ${line}`
