@@ -6,7 +6,7 @@ import { audienceOperations } from './audience-operations.ts'
 import { deliveryOperations } from './delivery-operations.ts'
 import { get, operation, post, type ApiOperation } from './operation.ts'
 import type { AdminApiOptions, ReplayOutcome } from './ports.ts'
-import { problemsOf } from './problems.ts'
+import { currentLosses, problemsOf } from './problems.ts'
 import {
   fields,
   moment,
@@ -114,7 +114,9 @@ function overviewOperation(options: AdminApiOptions): ApiOperation {
         options.destinations(),
         options.orphanedBacklogs(),
       ])
-      const { recent, losses, breakers, oldestDueAtMs } = metrics
+      const { recent, breakers, oldestDueAtMs } = metrics
+      const ids = destinations.map(({ id }) => id)
+      const losses = await currentLosses(ids, { store, losses: metrics.losses })
       const { deliveries, p50Ms, p99Ms } = recent.latency
       return record({
         kind: 'overview',

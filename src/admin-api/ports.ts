@@ -21,7 +21,10 @@ import type { DestinationFields, SourceFields } from './answer-schemas.ts'
 /** The parts of a service that the admin API reads and changes, and its tokens. */
 export interface AdminApiOptions {
   readonly access: AdminAccess
-  readonly store: Pick<DeliveryStore, 'list' | 'story' | 'retry' | 'discard' | 'audit' | 'ledger'>
+  readonly store: Pick<
+    DeliveryStore,
+    'list' | 'story' | 'retry' | 'discard' | 'countLost' | 'audit' | 'ledger'
+  >
   readonly wake: () => void
   /** Returns the state of the configured destinations, with whole URLs. */
   readonly destinations: () => Promise<readonly DestinationFields[]>

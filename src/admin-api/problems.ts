@@ -1,8 +1,8 @@
-import type { Backlog } from '../delivery/index.ts'
+import type { Backlog, DeliveryStore } from '../delivery/index.ts'
 import { failureText, formatTimestamp, hiddenEndpoint } from '../model/index.ts'
 import type { AnswerRecord, DestinationFields, EndpointFields } from './answer-schemas.ts'
 import type { BreakerBoard } from './metrics/breaker-board.ts'
-import type { RecentLosses } from './metrics/recent-losses.ts'
+import type { Losses, RecentLosses } from './metrics/recent-losses.ts'
 
 type Problem = AnswerRecord<'overview'>['problems'][number]
 
@@ -10,9 +10,34 @@ type Problem = AnswerRecord<'overview'>['problems'][number]
 export interface ServiceState {
   readonly unreadyReasons: readonly string[]
   readonly destinations: readonly DestinationFields[]
-  readonly losses: RecentLosses
+  /** By destination, from {@link currentLosses}. */
+  readonly losses: ReadonlyMap<string, Losses>
   readonly breakers: BreakerBoard
   readonly orphanedBacklogs: readonly Backlog[]
+}
+
+/** A loss is counted after it was stored, perhaps by this much. */
+const storingMs = 60_000
+
+/** Count no more stored losses of a destination than this, because each overview counts them again. */
+const countedMax = 10_000
+
+/** Returns recent losses with the numbers of deliveries that can still be retried. Leaves out destinations without any. */
+export async function currentLosses(
+  ids: readonly string[],
+  { store, losses }: { store: Pick<DeliveryStore, 'countLost'>; losses: RecentLosses },
+): Promise<ReadonlyMap<string, Losses>> {
+  const current = new Map<string, Losses>()
+  for (const destinationId of ids) {
+    const lost = losses.of(destinationId)
+    if (lost === undefined) continue
+    const limit = Math.min(lost.deliveries, countedMax)
+    const sinceMs = lost.sinceMs - storingMs
+    const deliveries = await store.countLost({ destinationId, sinceMs, limit })
+    if (deliveries === limit) current.set(destinationId, lost)
+    else if (deliveries > 0) current.set(destinationId, { ...lost, deliveries })
+  }
+  return current
 }
 
 /** Lists the current problems of a service, most severe first. */
@@ -79,17 +104,15 @@ function endpointProblems(
 }
 
 function lossProblems(
-  { id, endpoints, failed, expired }: DestinationFields,
-  losses: RecentLosses,
+  { id, endpoints }: DestinationFields,
+  losses: ServiceState['losses'],
 ): readonly Problem[] {
-  const lost = losses.of(id)
+  const lost = losses.get(id)
   if (lost === undefined) return []
-  const { reasons, sinceMs } = lost
-  // The ledger no longer counts a delivery as failed or expired once it is retried.
-  const deliveries = Math.min(lost.deliveries, failed + expired)
+  const { deliveries, reasons, sinceMs } = lost
   // Leave out losses whose only reasons are faults of endpoints, because each fault is a problem of its own.
   const faults = new Set(endpoints.flatMap((each) => each.faults.map(({ reason }) => reason)))
-  if (deliveries === 0 || reasons.every((reason) => faults.has(reason))) return []
+  if (reasons.every((reason) => faults.has(reason))) return []
   const count = deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`
   const cause = reasons.map(failureText).join(', ')
   return [

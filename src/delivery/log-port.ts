@@ -71,6 +71,15 @@ export interface ChangeRequest {
   readonly after?: ChangePosition | undefined
 }
 
+/** Selects the deliveries that {@link DeliveryLog.countLost} counts. */
+export interface LostRequest {
+  readonly destinationId: string
+  /** Ended at this time or later, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** Count no further than this. */
+  readonly limit: number
+}
+
 /** How far a search has come: the last delivery that it changed. */
 export interface ChangePosition {
   /** The number of the range that was searched. Each engine searches the same ranges in the same order. */
@@ -124,6 +133,8 @@ export interface DeliveryLog {
    * delivered if its endpoint accepts it. Like `retry`, continues at `after`.
    */
   discard(request: ChangeRequest): Promise<ChangeResult>
+  /** Counts deliveries that failed or expired, without discarded and erased ones. */
+  countLost(request: LostRequest): Promise<number>
   /** Reads the ledger and counts the rows in one snapshot. */
   audit(): Promise<StoreAudit>
   /** Closes the log. Idempotent. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { LostRequest } from '../../src/delivery/index.ts'
 import { emptyLedger } from '../../src/model/index.ts'
 import {
   delivered,
@@ -13,10 +14,11 @@ import {
   type StoreUnderTest,
 } from './store-under-test.ts'
 
-/** Tests of `ledger`, `destinationCounts` and `audit`, and of all methods with large batches. */
+/** Tests of `ledger`, `destinationCounts`, `countLost` and `audit`, and of all methods with large batches. */
 export function ledgerSuite(tested: StoreUnderTest): void {
   describe('ledger', () => ledger(tested))
   describe('destinationCounts', () => destinationCounts(tested))
+  describe('countLost', () => countLost(tested))
   describe('audit', () => audit(tested))
   describe('a large batch', () => largeBatches(tested))
 }
@@ -34,6 +36,25 @@ function destinationCounts(tested: StoreUnderTest): void {
       { ...none, destinationId: 'mail', deliveries: 1, delivered: 1 },
       { ...none, destinationId: 'wa\0rehouse', deliveries: 1, pending: 1 },
     ])
+  })
+}
+
+function countLost(tested: StoreUnderTest): void {
+  test('counts failed and expired deliveries since a time, up to a limit, without discarded ones', async () => {
+    const count = (request: Partial<LostRequest> = {}): Promise<number> =>
+      tested.store.countLost({ destinationId: 'crm', sinceMs: nowMs, limit: 10, ...request })
+    expect(await count()).toBe(0)
+    await tested.add([...events(5, 'crm'), event('m_6', 'mail')])
+    const [first, second, third, fourth] = await tested.claim('crm', { deliveriesMax: 4 })
+    await tested.settle(delivered(first!), ended('failed', second!), ended('expired', third!))
+    await tested.settleAt(nowMs - 1, ended('failed', fourth!))
+    await tested.discard()
+    expect(await count()).toBe(2)
+    expect(await count({ sinceMs: 0 })).toBe(3)
+    expect(await count({ sinceMs: 0, limit: 1 })).toBe(1)
+    expect(await count({ destinationId: 'mail' })).toBe(0)
+    await tested.retry({ states: ['expired'] })
+    expect(await count()).toBe(1)
   })
 }
 

@@ -69,6 +69,7 @@ export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore
     retry: (request) => store.retry(request),
     discard: (request) => store.discard(request),
     purge: (request) => store.purge(request),
+    countLost: (request) => store.countLost(request),
     audit: () => store.audit(),
     close: () => store.close(),
   }

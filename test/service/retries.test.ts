@@ -149,6 +149,21 @@ test('deliveries that failed are no longer a problem once they are delivered', a
   expect(await problems()).toMatchObject({ problems: [] })
 })
 
+test('deliveries that failed are no longer a problem once they are discarded', async () => {
+  const endpoint = await TestEndpoint.start([404, 200])
+  const clock = manualClock()
+  const { track, admin, settled } = await startService(documentFor(endpoint), clock)
+  const problems = async () => (await admin('/v1/overview')).body
+  await track('m_1')
+  await expect.poll(() => settled).toHaveLength(1)
+  await admin('/v1/destinations/crm/disable', {})
+  await admin('/v1/deliveries/retry', { all: true })
+  await admin('/v1/deliveries/discard', { all: true })
+  await admin('/v1/destinations/crm/enable', {})
+  await clock.advance(6 * minuteMs)
+  expect(await problems()).toMatchObject({ problems: [] })
+})
+
 test('an endpoint that accepts webhooks again is no longer a problem', async () => {
   const endpoint = await TestEndpoint.start([404, 200])
   const { track, admin, settled } = await startService(documentFor(endpoint), manualClock())

@@ -71,6 +71,10 @@ export class MemoryStore implements Store {
     return (await this.#store).purge(...given)
   }
 
+  async countLost(...given: Parameters<Method<'countLost'>>): ReturnType<Method<'countLost'>> {
+    return (await this.#store).countLost(...given)
+  }
+
   async audit(): ReturnType<Method<'audit'>> {
     return (await this.#store).audit()
   }

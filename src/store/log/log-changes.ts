@@ -4,11 +4,22 @@ import type {
   ChangeResult,
   DeliveryFilter,
   LoggedState,
+  LostRequest,
   PurgeRequest,
 } from '../../delivery/index.ts'
 import { discardedReason, type GivenUpDeliveries } from '../../model/index.ts'
 import { givenUpByDestination, erasedReason } from '../added-deliveries.ts'
-import { joined, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
+import {
+  firstRow,
+  joined,
+  raw,
+  rowsOf,
+  run,
+  sql,
+  type Dialect,
+  type Script,
+  type Sql,
+} from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 
 /** A delivery that is locked until the transaction ends, with its state before the change. */
@@ -114,6 +125,19 @@ export function* retry(engine: LogEngine, request: ChangeRequest): Script<Change
     manual_retries = manual_retries + 1`
   yield* change(engine, { rows, changes, after: 'pending' })
   return { deliveries: rows.length, next }
+}
+
+/** Counts deliveries that failed or expired, without discarded and erased ones. */
+export function* countLost({ destinationId, sinceMs, limit }: LostRequest): Script<number> {
+  // `state <> 'pending'` lets PostgreSQL use its partial index.
+  const row = yield* firstRow<{ readonly deliveries: number }>(sql`
+    SELECT count(*) AS deliveries FROM (
+      SELECT 1 FROM evroute_deliveries
+      WHERE destination_id = ${toStored(destinationId)} AND (state = 'failed' OR state = 'expired')
+        AND state <> 'pending' AND settled_at >= ${sinceMs}
+        AND coalesce(reason, '') NOT IN (${erasedReason}, ${discardedReason})
+      LIMIT ${limit}) lost`)
+  return row?.deliveries ?? 0
 }
 
 /** Ends pending deliveries as failed, without sending them. */

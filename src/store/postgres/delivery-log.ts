@@ -12,6 +12,7 @@ import type {
 import {
   allDestinations,
   conditionsOf,
+  countLost,
   countOf,
   destinationsOf,
   discard,
@@ -150,6 +151,7 @@ export function deliveryLog(
       if (result.deliveries > 0) announce(dueTimes)
       return result
     },
+    countLost: (request) => reading.read(() => countLost(request)),
     discard: (request) => change(() => discard(logEngine, request)),
     purge: (request) => clock.inAgreement(() => purge(request, parts)),
     audit: oneAtATime(() => audit(reading)),

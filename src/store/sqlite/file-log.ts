@@ -6,10 +6,11 @@ import type {
   DeliveryStory,
   ListRequest,
   LoggedDelivery,
+  LostRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
 import type { EvrouteError } from '../../model/index.ts'
-import { discard, retry, type LogEngine } from '../log/log-changes.ts'
+import { countLost, discard, retry, type LogEngine } from '../log/log-changes.ts'
 import { storyOf } from '../log/logged-delivery.ts'
 import { raw, sql, type SqlDatabase } from '../sql.ts'
 import { closedError } from '../store-errors.ts'
@@ -69,6 +70,10 @@ export abstract class FileLog implements DeliveryLog {
 
   discard(request: ChangeRequest): Promise<ChangeResult> {
     return this.sql.change(() => discard(this.engine, request))
+  }
+
+  countLost(request: LostRequest): Promise<number> {
+    return this.sql.read(() => countLost(request))
   }
 
   audit(): Promise<StoreAudit> {

@@ -59,6 +59,7 @@ export async function openThreadedStore(
     regulations: calls.methods('regulations', regulationMethods),
     list: async (request) => (await reading.calls()).method('log', 'list')(request),
     story: async (key) => (await reading.calls()).method('log', 'story')(key),
+    countLost: async (request) => (await reading.calls()).method('log', 'countLost')(request),
     audit: async () => (await reading.calls()).method('log', 'audit')(),
     // End the reading thread first: SQLite deletes the write-ahead log only if the store's connection closes last.
     // Ignore an error of the reading thread, so that the store closes even if that thread has died.

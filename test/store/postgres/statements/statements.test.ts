@@ -82,6 +82,7 @@ async function deliver(store: Store): Promise<void> {
     await store.list({ filter, limit: 9 })
   }
   await store.story(one!)
+  await store.countLost({ destinationId: 'own', sinceMs: 0, limit: 1 })
   await store.retry({ nowMs, filter: {}, limit: 1 })
   await store.discard({ nowMs, filter: { destinationId: 'own' }, limit: 1 })
   await store.audit()
