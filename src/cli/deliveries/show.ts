@@ -207,11 +207,18 @@ function requestText(request: RequestFields, { nowMs, style, columns }: TableVie
   return text.trim() === '' ? [line] : [line, `    ${style.faint('└')} ${text.trim()}`]
 }
 
-function bodyText({ body }: AnswerRecord<'story'>, style: Style): string {
-  if (body === '') return style.bad('  the body of this webhook is missing from the store')
+function bodyText({ body, delivery }: AnswerRecord<'story'>, style: Style): string {
+  if (body === '') return `  ${noBodyText(delivery, style)}`
   const parsed = parseJson(body)
   const payload = { body: isJsonObject(parsed) ? parsed : null, rawBody: Buffer.from(body) }
   return payloadText(payload, style).replace(/^/gm, '  ')
+}
+
+function noBodyText({ state, reason, userId }: DeliveryFields, style: Style): string {
+  if (reason === 'erased') return style.faint('the body was erased, because its user was deleted')
+  return state === 'delivered' && userId === null
+    ? style.faint('the body was erased with its user, or is missing from the store')
+    : style.bad('the body of this webhook is missing from the store')
 }
 
 /** The number of deliveries per page, or per request to change them. */

@@ -165,6 +165,18 @@ describe('deliveries show', () => {
     )
   })
 
+  test('says that a body was erased', async () => {
+    const gone = { userId: null, body: '' }
+    const end = { kind: 'failed', attempts: 0, reason: 'erased' } as const
+    const { url } = await storeWith({ ...gone, end }, { ...delivered, ...gone })
+    expect((await show(url, 'crm/1')).stdout).toContain(
+      'the body was erased, because its user was deleted\n',
+    )
+    expect((await show(url, 'crm/2')).stdout).toContain(
+      'the body was erased with its user, or is missing from the store\n',
+    )
+  })
+
   test('shortens answers only on a terminal', async () => {
     const { url } = await storeWith({ ...failed, requests: [{ excerpt: 'x'.repeat(4_000) }] })
     expect((await show(url, 'crm/1')).stdout).toContain(`└ ${'x'.repeat(4_000)}\n`)
