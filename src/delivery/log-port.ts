@@ -121,14 +121,14 @@ export interface DeliveryLog {
   /**
    * Moves matching deliveries that failed, expired or wait for a retry to the lane `manual`. They are due at once, with
    * a new retry window and without holds. Skips deliveries that ended after `nowMs`, or were first tried after it. So
-   * repeating a call with the same `nowMs` never retries a delivery that has failed again.
+   * repeating a call with the same `nowMs` never retries a delivery that has failed again. Skips discarded deliveries
+   * unless the filter has an `id` or a `messageId`, and erased ones always.
    *
    * Pass `next` to the next call, so that it does not read the skipped deliveries again.
    */
   retry(request: ChangeRequest): Promise<ChangeResult>
   /**
-   * Ends matching pending deliveries as `failed`, with the reason `discarded`. They can be retried like any other
-   * failed delivery. Skips leased deliveries, and deliveries that were accepted after `nowMs`. In SQLite, a process
+   * Ends matching pending deliveries as `failed`, with the reason `discarded`. Skips leased deliveries, and deliveries that were accepted after `nowMs`. In SQLite, a process
    * sees only its own leases, so it may discard a delivery that another process is sending. Such a delivery counts as
    * delivered if its endpoint accepts it. Like `retry`, continues at `after`.
    */

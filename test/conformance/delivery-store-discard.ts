@@ -11,7 +11,7 @@ import {
 /** Tests of `discard`, which ends pending deliveries without sending them. */
 export function discardSuite(tested: StoreUnderTest): void {
   describe('discard', () => {
-    test('fails deliveries in every lane, and lets them be retried', async () => {
+    test('fails deliveries in every lane', async () => {
       await tested.settle(retried(await tested.leaseOne('m_1'), nowMs + 60_000))
       await tested.failOne('m_2')
       await tested.retry({ messageId: 'm_2' })
@@ -22,9 +22,25 @@ export function discardSuite(tested: StoreUnderTest): void {
       expect(await tested.list()).toMatchObject([ended, ended, ended])
       expect(await tested.nextDue('crm')).toEqual([])
       expect(await tested.discard()).toBe(0)
-      expect(await tested.retry()).toBe(3)
+    })
+
+    test('leaves deliveries that are retried only by id or messageId', async () => {
+      await tested.add([...events(2, 'crm'), event('m_3', 'crm', 'mail')])
+      expect(await tested.discard()).toBe(4)
+      await tested.failOne('m_4')
+      const filters = [
+        {},
+        { destinationId: 'crm' },
+        { states: ['failed'] },
+        { userId: 'u_1' },
+      ] as const
+      expect(await tested.retry({ states: ['failed'], destinationId: 'crm' })).toBe(1)
+      for (const filter of filters) expect(await tested.retry(filter)).toBe(0)
+      const [first] = await tested.list({ messageId: 'm_1' })
+      expect(await tested.retry({ destinationId: 'crm', id: first!.id })).toBe(1)
+      expect(await tested.retry({ messageId: 'm_3' })).toBe(2)
       expect(await tested.claim('crm', { lane: 'manual' })).toHaveLength(3)
-      expect(await tested.store.ledger()).toMatchObject({ pending: 3, failed: 0 })
+      expect(await tested.store.ledger()).toMatchObject({ pending: 4, failed: 1 })
     })
 
     test('ignores leased, ended and later deliveries', async () => {

@@ -153,6 +153,8 @@ describe('deliveries', () => {
     await page.getByRole('button', { name: 'Discard', exact: true }).click()
     await page.getByText(/^Discarded \d+ deliveries\.$/).waitFor()
     await page.getByRole('cell', { name: 'discarded' }).first().waitFor()
+    await page.getByRole('button', { name: 'Retry all that match' }).click()
+    await page.getByText('There is nothing to retry.').waitFor()
   })
 
   test('that wait are counted in the dialogs that disable or enable their destination', async () => {

@@ -133,7 +133,9 @@ export function sendingTools({ run, access }: CommandRunner): readonly AgentTool
     }),
     tool({
       name: 'retry_deliveries',
-      description: 'Makes failed, expired and retrying deliveries due again, by id or by filter.',
+      description:
+        'Makes failed, expired and retrying deliveries due again, by id or by filter. Discarded ones are retried ' +
+        'only by id or message.',
       input: {
         id: deliveryId.optional(),
         ...filter(z.enum(['pending', 'failed', 'expired'])),

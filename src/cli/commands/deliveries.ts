@@ -93,11 +93,12 @@ const addRetry = command({
   summary: 'make deliveries due again',
   description:
     'Makes failed, expired and retrying deliveries due immediately. Each gets a new retry window, and ' +
-    'may use all of its endpoints again. Takes an id, or flags that select deliveries.',
+    'may use all of its endpoints again. Takes an id, or flags that select deliveries. Discarded deliveries ' +
+    'are retried only by id or messageId.',
   arguments: [['[id]', idText]],
   options: {
     ...filterOptions(['pending', 'failed', 'expired']),
-    all: flag('--all', 'every delivery that can be retried'),
+    all: flag('--all', 'every failed, expired and retrying delivery'),
     dryRun: flag('-n, --dry-run', 'only count them'),
     ...accessOptions,
   },
@@ -122,8 +123,8 @@ const addDiscard = command({
   name: 'discard',
   summary: 'end pending deliveries without sending them',
   description:
-    'Ends pending deliveries as failed, with the reason "discarded". They can be retried later. ' +
-    'Takes an id, or flags that select deliveries.',
+    'Ends pending deliveries as failed, with the reason "discarded". They are retried only by id or ' +
+    'messageId. Takes an id, or flags that select deliveries.',
   arguments: [['[id]', idText]],
   options: {
     ...filterOptions(['pending']),

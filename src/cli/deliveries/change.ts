@@ -6,7 +6,7 @@ import type {
   ChangeResult,
   DeliveryFilter,
 } from '../../delivery/index.ts'
-import { plainText, recordLine } from '../../model/index.ts'
+import { discardedReason, plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
@@ -31,7 +31,7 @@ export async function retryDeliveries(
   const { io, json, deliveries, nowMs } = run
   const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
   const count = dryRun
-    ? await countMatching(filter, isRetried, run)
+    ? await countMatching(filter, (delivery) => isRetried(delivery, filter), run)
     : await changeAll((page) => deliveries.retry({ nowMs, filter, ...page }), run)
   if (json) {
     await writeData(io, recordLine({ kind: 'retry', deliveries: count, dryRun }))
@@ -67,8 +67,8 @@ export async function discardDeliveries(
 }
 
 const afterwards =
-  'Discarded deliveries have failed with the reason "discarded", and can be retried. A webhook that is being ' +
-  'sent right now may still arrive.'
+  'Discarded deliveries have failed with the reason "discarded", and are retried only by id or messageId. A ' +
+  'webhook that is being sent right now may still arrive.'
 
 function note(notes: readonly string[], { io, color }: ReadersRun): void {
   const style = styleOf(io, 'stderr', color)
@@ -108,8 +108,13 @@ function isPending({ state }: DeliveryFields): boolean {
   return state === 'pending'
 }
 
-function isRetried({ state, lane, reason }: DeliveryFields): boolean {
-  return state === 'pending' ? lane === 'retry' : reason !== 'erased'
+function isRetried(
+  { state, lane, reason }: DeliveryFields,
+  { id, messageId }: DeliveryFilter,
+): boolean {
+  if (state === 'pending') return lane === 'retry'
+  if (reason === discardedReason) return id !== undefined || messageId !== undefined
+  return reason !== 'erased'
 }
 
 const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
@@ -137,13 +142,16 @@ async function reasonsOf(
   { deliveries }: ReadersRun,
 ): Promise<readonly string[]> {
   if (!('id' in selection)) {
-    return ['No failed, expired or retrying delivery matches.']
+    return [
+      'No failed, expired or retrying delivery matches. Discarded ones are retried only by id or messageId.',
+    ]
   }
   const found = await deliveries.list({ filter, limit: deliveriesAtOnce })
   return found.map((delivery) => `${plainText(delivery.id)} ${whyNot(delivery)}`)
 }
 
-function whyNot({ state, lane }: DeliveryFields): string {
+function whyNot({ state, lane, reason }: DeliveryFields): string {
   if (state === 'delivered') return 'was already delivered'
+  if (reason === 'erased') return 'cannot be retried, because its user was deleted'
   return lane === 'first' ? 'is waiting for its first attempt' : 'is already due'
 }

@@ -79,11 +79,14 @@ export async function countDeliveries(
 ): Promise<number> {
   const query = queryOf({ limit: countedRows, ...conditions })
   if (!query.has('state')) for (const state of statesOf[action]) query.append('state', state)
+  const skipped = conditions.message ? ['erased'] : ['erased', 'discarded']
+  const isCounted = ({ reason }: { readonly reason: string | null }): boolean =>
+    action === 'discard' || reason === null || !skipped.includes(reason)
   for (let count = 0; ;) {
     const { deliveries, next } = await valueOf<AnswerRecord<'deliveries'>>(
       sendRequest(`v1/deliveries?${query}`),
     )
-    count += deliveries.length
+    count += deliveries.filter(isCounted).length
     if (next === null || count >= countedMax) return count
     query.set('before', String(next))
   }

@@ -29,7 +29,7 @@ const deliveryTexts = {
     verb: 'Discard',
     done: 'Discarded',
     consequence:
-      'The deliveries fail without being sent, with the reason "discarded". You can retry them later.',
+      'The deliveries fail without being sent, with the reason "discarded". You can retry each of them later.',
   },
 } as const
 

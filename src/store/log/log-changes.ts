@@ -106,10 +106,12 @@ export function conditionsOf(filter: DeliveryFilter, { isOfUser }: Dialect, stat
 
 /** Makes failed, expired and retrying deliveries due immediately. */
 export function* retry(engine: LogEngine, request: ChangeRequest): Script<ChangeResult> {
-  const { nowMs } = request
+  const { nowMs, filter } = request
+  const isNamed = filter.id !== undefined || filter.messageId !== undefined
+  const skipped = isNamed ? sql`${erasedReason}` : sql`${erasedReason}, ${discardedReason}`
   const ended = (state: LoggedState): Range => ({
     condition: sql`${raw(`state = '${state}'`)} AND state <> 'pending' AND settled_at <= ${nowMs}
-      AND reason IS DISTINCT FROM ${erasedReason}`,
+      AND coalesce(reason, '') NOT IN (${skipped})`,
     by: 'settled_at',
   })
   const waiting: Range = {

@@ -12,7 +12,7 @@ describe('deliveries discard', () => {
   const discard = (url: string, ...argv: readonly string[]) =>
     run(['deliveries', 'discard', '--store', url, ...argv])
 
-  test('counts deliveries first, then discards the waiting ones, which can be retried', async () => {
+  test('counts deliveries first, then discards the waiting ones, which are retried only by id', async () => {
     const { url } = await storeWith(retried, retried, failed, delivered)
     expect(await discard(url, '--all', '--dry-run')).toMatchObject({
       code: 0,
@@ -27,8 +27,14 @@ describe('deliveries discard', () => {
       'discarded by hand (discarded)',
     )
     expect(await run(['audit', '--store', url])).toMatchObject({ code: 0 })
-    const again = await run(['deliveries', 'retry', '--all', '--json', '--store', url])
-    expect(again.records).toMatchObject([{ deliveries: 3 }])
+    const again = async (...argv: readonly string[]) =>
+      (await run(['deliveries', 'retry', ...argv, '--json', '--store', url])).records
+    for (const mode of [['--dry-run'], []]) {
+      for (const id of ['crm/1', 'm_2']) {
+        expect(await again(id, ...mode)).toMatchObject([{ deliveries: 1 }])
+      }
+      expect(await again('--all', ...mode)).toMatchObject([{ deliveries: 1 }])
+    }
   })
 
   test('prints the number as a record, and requires a selection', async () => {

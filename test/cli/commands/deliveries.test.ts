@@ -332,6 +332,11 @@ describe('deliveries retry', () => {
   test.each<[string, Sample, string]>([
     ['was already delivered', delivered, 'crm/1 was already delivered'],
     ['was not tried yet', {}, 'crm/1 is waiting for its first attempt'],
+    [
+      'was erased',
+      { end: { kind: 'failed', attempts: 0, reason: 'erased' } },
+      'crm/1 cannot be retried, because its user was deleted',
+    ],
   ])(
     'says why it does not retry a delivery that %s, and ends with 0',
     async (_, sample, reason) => {
@@ -352,7 +357,8 @@ describe('deliveries retry', () => {
     expect(await retry(url, '--state', 'failed')).toMatchObject({
       code: 0,
       stdout: '0 deliveries are due again\n',
-      stderr: 'No failed, expired or retrying delivery matches.\n',
+      stderr:
+        'No failed, expired or retrying delivery matches. Discarded ones are retried only by id or messageId.\n',
     })
   })
 
