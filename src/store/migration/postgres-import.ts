@@ -153,7 +153,7 @@ export class PostgresImport {
 const againHint = 'Stop that process or wait until it has ended, then run the same command again.'
 
 const emptyHint =
-  'Name an empty database, or a different schema with ?options=-csearch_path%3D<schema>.'
+  'Name an empty database, or a different schema that exists, with ?options=-csearch_path%3D<schema>.'
 
 /** The hint if a move marked its file but did not complete, and a process has used the database since. */
 const usedHint =

@@ -31,7 +31,11 @@ const lasting: readonly Hint[] = [
   [['28'], passwordHint],
   [['3D000'], 'Create the database with CREATE DATABASE, or name a different one in the URL.'],
   [
-    ['42501', '3F000'],
+    ['3F000'],
+    'The schema in search_path does not exist, or the user may not use it. Create it with CREATE SCHEMA, or GRANT CREATE, USAGE ON SCHEMA to the user.',
+  ],
+  [
+    ['42501'],
     'Allow the user to create tables and to use the tables of the store: GRANT CREATE, USAGE ON SCHEMA public TO the user. Or give the user a schema of its own.',
   ],
   [

@@ -35,6 +35,7 @@ describe('an error of PostgreSQL', () => {
     ['28000', 'pg_hba.conf'],
     ['3D000', 'CREATE DATABASE'],
     ['42501', 'GRANT'],
+    ['3F000', 'CREATE SCHEMA'],
     ['42P01', 'restore them'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'sslrootcert'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'sslrootcert'],
