@@ -124,7 +124,8 @@ async function reload(
     const changes = service.reconfigure(configuration)
     if (changes.length === 0) log.info('the configuration is the same')
     for (const { setting, kind, effect } of changes) {
-      log.info('the configuration changed', { setting, kind, effect })
+      if (effect === 'at_once') log.info('the configuration changed', { setting, kind })
+      else log.warn('a changed setting needs a restart', { setting, kind })
     }
   } catch (error) {
     service.refuseConfiguration()

@@ -146,6 +146,18 @@ describe('serve', () => {
     expect(await command.ended).toMatchObject({ code: 0 })
   })
 
+  test('warns of a changed setting that needs a restart', async () => {
+    const { path, document } = await configured()
+    const command = start(['serve', '--config', path, '--json', '--log-level', 'warn'])
+    await command.stdout.record('ready')
+    await writeFile(path, JSON.stringify({ ...document, senderThreads: 1 }))
+    await command.stderr.matching(
+      /"level":"warn","message":"a changed setting needs a restart","setting":"senderThreads"/,
+    )
+    command.stop()
+    expect(await command.ended).toMatchObject({ code: 0 })
+  })
+
   test('ends with 7 when its store fails, and says why', async () => {
     const { path, store } = await configured(404)
     const command = start(['serve', '--config', path, '--json'])
