@@ -111,12 +111,24 @@ function hintFor(code: string | undefined, path: string): string {
 
 async function parse(text: string): Promise<JsonOutcome> {
   try {
-    return { kind: 'value', value: JSON.parse(text) as unknown }
+    const value: unknown = JSON.parse(text)
+    // JSON.parse drops repeated keys, so the value then has fewer keys than the text.
+    const strings = text.match(/"(?:[^"\\]|\\.)*"(?:\s*:)?/g) ?? []
+    if (strings.filter((each) => each.endsWith(':')).length === keyCount(value)) {
+      return { kind: 'value', value }
+    }
   } catch {
-    // Most files have no comments. Load the parser for comments only if JSON.parse fails.
-    const { readJson } = await import('./read-json.ts')
-    return readJson(text)
+    // It may have comments.
   }
+  // Most files have neither comments nor repeated keys. Load the slower parser only for those that do.
+  const { readJson } = await import('./read-json.ts')
+  return readJson(text)
+}
+
+function keyCount(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Object.values(value).reduce((sum: number, inner) => sum + keyCount(inner), own)
 }
 
 /** Keeps the first problem of each path, because later ones only follow from it. Sorts by path. */

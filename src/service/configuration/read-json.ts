@@ -1,4 +1,5 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
+import { shownValue } from './problem.ts'
 
 /** The value of a text, or the position of its first mistake. */
 export type JsonOutcome =
@@ -17,7 +18,12 @@ export function readJson(text: string): JsonOutcome {
   try {
     const root = parseTree(text, errors, { allowTrailingComma: true })
     const [error] = errors
-    if (error !== undefined) return invalidAt(text, error)
+    if (error !== undefined) return invalidAt(text, error.offset, hintOf(text, error))
+    const key = root && repeatedKey(root)
+    if (key !== undefined) {
+      const hint = `The key ${shownValue(key.value)} is there twice. Delete one of them.`
+      return invalidAt(text, key.offset, hint)
+    }
     return { kind: 'value', value: root && valueOf(root) }
   } catch (error) {
     // The parser is recursive, so deep nesting exceeds the stack.
@@ -26,7 +32,20 @@ export function readJson(text: string): JsonOutcome {
   }
 }
 
-/** Builds values as JSON.parse does: the last of several equal keys wins, and `__proto__` is an ordinary key. */
+/** Returns the first key that an object has twice. */
+function repeatedKey({ type, children = [] }: Node): Node | undefined {
+  const seen = new Set<unknown>()
+  for (const child of children) {
+    const [key] = type === 'object' ? (child.children ?? []) : []
+    if (key !== undefined && seen.has(key.value)) return key
+    seen.add(key?.value)
+    const found = repeatedKey(child)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Builds values as JSON.parse does: `__proto__` is an ordinary key. */
 function valueOf({ type, value, children = [] }: Node): unknown {
   if (type === 'array') return children.map(valueOf)
   if (type !== 'object') return value as unknown
@@ -35,12 +54,11 @@ function valueOf({ type, value, children = [] }: Node): unknown {
   )
 }
 
-function invalidAt(text: string, error: ParseError): JsonOutcome {
-  const { offset } = error
+function invalidAt(text: string, offset: number, hint: string | undefined): JsonOutcome {
   const before = text.slice(0, offset)
   const line = before.split('\n').length
   const column = offset - before.lastIndexOf('\n')
-  return { kind: 'invalid', line, column, hint: hintOf(text, error) }
+  return { kind: 'invalid', line, column, hint }
 }
 
 function hintOf(text: string, { error, offset }: ParseError): string | undefined {

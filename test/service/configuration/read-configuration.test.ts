@@ -192,6 +192,14 @@ describe('a configuration', () => {
     })
   })
 
+  test.each(['', '// A comment\n'])('is refused if a key is there twice: %j', async (comment) => {
+    const text = `${comment}{"sources": [], "store": "sqlite:./a.db",\n "store": "memory:"}`
+    const line = comment === '' ? 2 : 3
+    expect(await problemsOf(text)).toEqual([
+      `: Cannot read the file as JSON at line ${line}, column 2`,
+    ])
+  })
+
   test('that is not JSON is refused with the position and without any of its text', async () => {
     const text = '{\n  "admin": { "token": "no-secret" }\n  "store": "memory:"}'
     expect(await readDocument(text)).toEqual({

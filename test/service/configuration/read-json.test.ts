@@ -8,8 +8,8 @@ describe('JSON with comments', () => {
     expect(readJson(text)).toEqual({ kind: 'value', value: { a: [1, 2], c: '// text' } })
   })
 
-  test('keeps the last of duplicate keys, and __proto__ as a key', () => {
-    const text = '{"a": 1, "b": 2, "a": {"__proto__": {"polluted": true}}, "constructor": 1}'
+  test('keeps __proto__ as a key', () => {
+    const text = '{"b": 2, "a": {"__proto__": {"polluted": true}}, "constructor": 1}'
     const outcome = readJson(`/**/${text}`)
     const value: unknown = JSON.parse(text)
     expect(outcome).toEqual({ kind: 'value', value })
@@ -35,6 +35,14 @@ describe('JSON with comments', () => {
     ['["\\x"]', 1, 2, undefined],
     ['{"a":: 1}', 1, 6, undefined],
     ['[}', 1, 2, undefined],
+    ['{"a": 1,\n "a": 2}', 2, 2, 'The key "a" is there twice. Delete one of them.'],
+    ['[{"b": {"\\u0061": 1, "a": 1}}]', 1, 22, 'The key "a" is there twice. Delete one of them.'],
+    [
+      '{"__proto__": 1, "__proto__": 2}',
+      1,
+      18,
+      'The key "__proto__" is there twice. Delete one of them.',
+    ],
     ['['.repeat(100_000), 1, 1, 'It is nested too deeply.'],
   ])('is refused at its first error: %j', (text, ...expected) => {
     const [line, column, hint] = expected
