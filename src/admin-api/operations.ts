@@ -120,7 +120,15 @@ function overviewOperation(options: AdminApiOptions): ApiOperation {
       const { deliveries, p50Ms, p99Ms } = recent.latency
       return record({
         kind: 'overview',
-        problems: problemsOf({ unreadyReasons, destinations, losses, breakers, orphanedBacklogs }),
+        problems: problemsOf({
+          unreadyReasons,
+          isReloadRefused: metrics.isReloadRefused,
+          destinations,
+          isDisabledByHand: options.isDisabledByHand,
+          losses,
+          breakers,
+          orphanedBacklogs,
+        }),
         ledger,
         oldestDueAt: isoOrNull(oldestDueAtMs),
         latency: { deliveries, p50: p50Ms, p99: p99Ms },

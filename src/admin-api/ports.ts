@@ -28,6 +28,8 @@ export interface AdminApiOptions {
   readonly wake: () => void
   /** Returns the state of the configured destinations, with whole URLs. */
   readonly destinations: () => Promise<readonly DestinationFields[]>
+  /** Returns whether the admin API has disabled a destination that the configuration enables. */
+  readonly isDisabledByHand: (id: string) => boolean
   readonly orphanedBacklogs: () => Promise<readonly Backlog[]>
   readonly destinationActions: DestinationActions
   readonly sources: () => SourcesState

@@ -9,11 +9,20 @@ type Problem = AnswerRecord<'overview'>['problems'][number]
 /** The input of {@link problemsOf}. */
 export interface ServiceState {
   readonly unreadyReasons: readonly string[]
+  readonly isReloadRefused: boolean
   readonly destinations: readonly DestinationFields[]
+  readonly isDisabledByHand: (id: string) => boolean
   /** By destination, from {@link currentLosses}. */
   readonly losses: ReadonlyMap<string, Losses>
   readonly breakers: BreakerBoard
   readonly orphanedBacklogs: readonly Backlog[]
+}
+
+const refusedReload: Problem = {
+  text: 'The latest configuration is invalid, so the previous one stays in use.',
+  advice: 'The log says what is wrong. Correct it, and send SIGHUP to the service.',
+  destination: null,
+  moment: null,
 }
 
 /** A loss is counted after it was stored, perhaps by this much. */
@@ -43,7 +52,9 @@ export async function currentLosses(
 /** Lists the current problems of a service, most severe first. */
 export function problemsOf({
   unreadyReasons,
+  isReloadRefused,
   destinations,
+  isDisabledByHand,
   losses,
   breakers,
   orphanedBacklogs,
@@ -55,12 +66,13 @@ export function problemsOf({
       destination: null,
       moment: null,
     })),
+    ...(isReloadRefused ? [refusedReload] : []),
     ...destinations.flatMap((destination) => [
       ...destination.endpoints.flatMap((endpoint) =>
         endpointProblems(destination, endpoint, breakers),
       ),
       ...lossProblems(destination, losses),
-      ...waitingProblems(destination),
+      ...disabledProblems(destination, isDisabledByHand(destination.id)),
     ]),
     ...orphanedBacklogs.map(({ destinationId, pending }) => ({
       text: `The destination is not configured, and ${waitText(pending)}.`,
@@ -125,11 +137,24 @@ function lossProblems(
   ]
 }
 
-function waitingProblems({ id, enabled, pending }: DestinationFields): readonly Problem[] {
-  if (enabled || pending === 0) return []
-  const text = `The destination is disabled, and ${waitText(pending)}.`
-  const advice = 'Enable the destination in the configuration, or discard its deliveries.'
-  return [{ text, advice, destination: id, moment: null }]
+function disabledProblems(
+  { id, enabled, pending }: DestinationFields,
+  isByHand: boolean,
+): readonly Problem[] {
+  if (enabled || (pending === 0 && !isByHand)) return []
+  const waits = pending === 0 ? '' : `, and ${waitText(pending)}`
+  const [state, place] = isByHand
+    ? ['was disabled by hand', 'on the page or through the admin API']
+    : ['is disabled', 'in the configuration']
+  const discard = pending === 0 ? '' : ', or discard its deliveries'
+  return [
+    {
+      text: `The destination ${state}${waits}.${isByHand ? ' Later events never reach it.' : ''}`,
+      advice: `Enable the destination ${place}${discard}.`,
+      destination: id,
+      moment: null,
+    },
+  ]
 }
 
 function waitText(deliveries: number): string {

@@ -306,6 +306,9 @@ export class Service implements AsyncDisposable {
         add: this.#pipeline.add.bind(this.#pipeline),
         runtime: this.#runtime,
       }),
+      isDisabledByHand: (id) =>
+        this.#given.destinations.some((each) => each.id === id && each.enabled) &&
+        this.#configuration.destinations.some((each) => each.id === id && !each.enabled),
       orphanedBacklogs: () => orphanedBacklogs({ ...this.#configuration, store: this.#store }),
       sources: () => sourcesState(this.#configuration, this.address),
       replay: (request, signal) => this.#replay.run(request, signal),

@@ -46,6 +46,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
     store,
     wake: () => undefined,
     destinations: () => Promise.resolve([]),
+    isDisabledByHand: () => false,
     orphanedBacklogs: () => Promise.resolve([]),
     destinationActions: { setEnabled: () => false, sendTest: () => Promise.resolve(undefined) },
     sources: () => ({ url: 'http://127.0.0.1:4000', sources: [] }),

@@ -366,3 +366,26 @@ describe('a reloaded configuration', () => {
     expect(await reconfigure(documentFor(endpoint, { source: { enabled: false } }))).toEqual([])
   })
 })
+
+test('the overview reports a refused configuration, and a destination that was disabled by hand', async () => {
+  const endpoint = await TestEndpoint.start()
+  const document = documentFor(endpoint)
+  const { service, admin, reconfigure } = await startService(document)
+  const problems = async () => (await admin('/v1/overview')).body
+  service.refuseConfiguration()
+  await admin('/v1/destinations/crm/disable', {})
+  const byHand = {
+    destination: 'crm',
+    text: 'The destination was disabled by hand. Later events never reach it.',
+    advice: 'Enable the destination on the page or through the admin API.',
+  }
+  const refused = { text: 'The latest configuration is invalid, so the previous one stays in use.' }
+  expect(await problems()).toMatchObject({ problems: [refused, byHand] })
+  await reconfigure(document)
+  expect(await problems()).toMatchObject({ problems: [byHand] })
+  await admin('/v1/destinations/crm/enable', {})
+  expect(await problems()).toMatchObject({ problems: [] })
+  await admin('/v1/destinations/crm/disable', {})
+  await reconfigure(documentFor(endpoint, { destination: { enabled: false } }))
+  expect(await problems()).toMatchObject({ problems: [] })
+})

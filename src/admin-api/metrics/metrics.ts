@@ -59,6 +59,8 @@ export class Metrics implements Observer {
   readonly recent: RecentActivity
   readonly losses: RecentLosses
   readonly sources: SourceActivity
+  /** Whether the latest configuration was refused. */
+  isReloadRefused = false
   readonly #registry = new Registry()
   readonly #options: MetricsOptions
   readonly #counters = countersIn(this.#registry)
@@ -123,7 +125,8 @@ export class Metrics implements Observer {
 
   reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#counters.reloads.inc({ result })
-    this.#gauges.reloadSuccess.set({}, result === 'refused' ? 0 : 1)
+    this.isReloadRefused = result === 'refused'
+    this.#gauges.reloadSuccess.set({}, this.isReloadRefused ? 0 : 1)
   }
 
   discarded(deliveries: number): void {
