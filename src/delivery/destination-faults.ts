@@ -47,7 +47,8 @@ const ofEndpoint: FaultTexts = {
 const ofBacklog: FaultTexts = {
   begins:
     'the backlog of a destination is full: new deliveries fail as backlog_full until its endpoint ' +
-    'accepts webhooks; repair the endpoint or raise backlogMax, then run `evroute deliveries retry`',
+    'accepts webhooks; repair the endpoint or raise backlogMax, then run ' +
+    '`evroute deliveries retry --state failed --destination <id>`',
   ends: 'a destination has room for new deliveries again',
   lasted: 'deliveries failed because the backlog of a destination was full',
   count: 'failed',

@@ -147,7 +147,9 @@ describe('a full backlog', () => {
       await clock.advance(1_000)
     }
     expect(warnings).toMatchObject([{ destinationId: 'crm' }])
-    expect(warnings[0]?.message).toMatch(/^the backlog of a destination is full/)
+    expect(warnings[0]?.message).toMatch(
+      /^the backlog of a destination is full.* then run `evroute deliveries retry --state failed --destination <id>`$/,
+    )
     expect(infos).toEqual([])
     await clock.advance(2 * minuteMs)
     const message = 'a destination has room for new deliveries again'

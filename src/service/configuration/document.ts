@@ -362,7 +362,7 @@ export const documentSchema = section(
     limits: section({
       backlogMax: backlog()
         .default(1_000_000)
-        .describe('Maximum pending deliveries per destination; further deliveries fail at once.'),
+        .describe('Maximum pending deliveries per destination; more fail, except manual retries.'),
       eventsPerSecond: rate().describe(
         'Maximum events per second from each source; null for no limit.',
       ),
