@@ -174,6 +174,7 @@ export class ProcessShares implements Peers {
       answered.map((membership) => [membership.destinationId, membership]),
     )
     this.#isFirst = memberships.get(storeWide)?.rank === 0
+    this.#reportProcesses(memberships.get(storeWide))
     // A destination that is added later doesn't set the process back to `joining`.
     this.#hasJoined ||= answered.every(hasRoom)
     this.#answer = { memberships, elapsedMs }
@@ -187,6 +188,15 @@ export class ProcessShares implements Peers {
       this.#silence = undefined
     }
     changed()
+  }
+
+  /** Logs how many processes share the store, if the number has changed. */
+  #reportProcesses(membership: ProcessMembership | undefined): void {
+    const before = this.membershipOf(storeWide)?.processes
+    const now = membership?.processes
+    if (before === undefined || now === before) return
+    const message = 'the number of processes that share the store changed'
+    this.#options.runtime.log.info(message, { before, now })
   }
 
   #plan(delayMs: number): void {

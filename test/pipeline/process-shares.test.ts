@@ -110,6 +110,19 @@ describe('processes that share a store', () => {
     ])
   })
 
+  test('report that another process has joined or is gone', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    await clock.advance(heartbeatMs)
+    second.processes.before = () => Promise.reject(outage)
+    await clock.advance(processGoneMs + heartbeatMs)
+    const message = 'the number of processes that share the store changed'
+    expect(first.infos.filter((line) => line.message === message)).toEqual([
+      { message, before: 1, now: 2 },
+      { message, before: 2, now: 1 },
+    ])
+  })
+
   test('make room for a newcomer with their next heartbeat, and the newcomer waits for all of them', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
