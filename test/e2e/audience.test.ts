@@ -26,7 +26,8 @@ test('a running service syncs an audience twice, and deletes a user', async () =
   await writeFile(list, 'id\nu_1\nu_2\n')
   expect(await runBinary(sync)).toMatchObject({
     code: 0,
-    stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
+    stdout:
+      'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged; it is new or was empty\n',
   })
   await writeFile(list, 'id\nu_2\nu_3\n')
   expect(await runBinary(sync)).toMatchObject({

@@ -63,10 +63,12 @@ function tellSync(outcome: Exclude<SyncOutcome, { kind: 'taken' }>, run: Operati
   const { report, json, stdout, io, style, isDryRun } = run
   const { audience, counts, kind } = outcome
   const key = plainText(audience.key)
+  const hadNoMembers = counts.left === 0 && audience.members === counts.entered
+  const text = `${countsText(counts)}${hadNoMembers ? '; it is new or was empty' : ''}`
   if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
-  else if (!isDryRun) stdout.write(`${style.name(key)}: ${countsText(counts)}\n`)
+  else if (!isDryRun) stdout.write(`${style.name(key)}: ${text}\n`)
   // A closed stdout ended the dry run early, so its counts are incomplete.
-  else if (!isOutputClosed(io)) report.note(`Dry run of ${key}: ${countsText(counts)}`)
+  else if (!isOutputClosed(io)) report.note(`Dry run of ${key}: ${text}`)
   const code = counts.rejected > 0 ? exitCodes.badInput : exitCodes.ok
   switch (kind) {
     case 'synced':

@@ -25,7 +25,8 @@ describe('audience sync', () => {
     const first = await project.run([...shoppers, await project.file('a.csv', 'id\nu_1\nu_2\n')])
     expect(first).toMatchObject({
       code: 0,
-      stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
+      stdout:
+        'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged; it is new or was empty\n',
     })
     expect(withoutTime(first.stderr)).toBe('2 accepted = 2 routed · 2 deliveries = 2 delivered\n')
     const second = await project.run([
@@ -111,7 +112,9 @@ describe('audience sync', () => {
     const endpoint = await TestEndpoint.start(503)
     const project = await newProject(endpoint.url)
     const dry = () => project.run([...shoppers, '-', '--dry-run'], { stdin: 'id\nu_2\n' })
-    expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n' })
+    const first = await dry()
+    expect(first).toMatchObject({ code: 0, stdout: '+ u_2\n' })
+    expect(first.stderr).toContain('0 unchanged; it is new or was empty\n')
     expect(existsSync(join(project.folder, 'evroute.db'))).toBe(false)
     const command = project.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     await command.stderr.matching(/A failed webhook is retried/)

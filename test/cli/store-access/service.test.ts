@@ -22,7 +22,7 @@ const last = (outcome: string): object => ({
   ...{ kind: 'sync', outcome },
   audience: {
     ...{ key: 'vip', name: 'VIP', class: 'audience', computationId: 'aud_1', source: 'website' },
-    ...{ members: 1, createdAt: '2026-11-20T10:15:00.000Z', syncedAt: null },
+    ...{ members: 3, createdAt: '2026-11-20T10:15:00.000Z', syncedAt: null },
   },
   ...counts,
 })
@@ -35,7 +35,8 @@ describe('a running service', () => {
       run([...shoppers, ...api, ...flags], { stdin })
     expect(await sync('id\nu_1\nu_2\n')).toMatchObject({
       code: 0,
-      stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
+      stdout:
+        'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged; it is new or was empty\n',
       stderr: 'The service delivers the changes.\n',
     })
     expect(await sync('')).toMatchObject({
