@@ -46,7 +46,7 @@ export function observedRuntime(
 /** Logs an expired delivery. The log combines the lines of a destination, because an outage can make thousands. */
 function logExpired({ destinationId, messageId, reason }: SettledDelivery, log: Log): void {
   log.warn(
-    'a delivery expired: its retries ended without success; once the endpoint works again, send it with ' +
+    'a delivery expired: its retry window ended without success; once the endpoint works again, send it with ' +
       '`evroute deliveries retry --state expired --destination <id>`',
     { destinationId, messageId, error: reason },
   )

@@ -102,6 +102,7 @@ test('deliveries that expire after their retries are logged once a minute, and a
   await expect.poll(() => settled).toHaveLength(3)
   const expired = warnings.filter(({ message }) => message.startsWith('a delivery expired'))
   expect(expired).toMatchObject([{ destinationId: 'crm', error: 'status_500' }])
+  expect(expired[0]?.message).toContain('its retry window ended without success')
   expect(expired[0]?.message).toContain(
     '`evroute deliveries retry --state expired --destination <id>`',
   )
