@@ -62,7 +62,8 @@ export async function discardDeliveries(
   }
   const counted = countOf(count, 'delivery', 'deliveries')
   await writeData(io, `${counted} ${dryRun ? 'would be discarded' : 'discarded'}\n`)
-  if (!dryRun && count > 0) note([afterwards], run)
+  if (count === 0) note(await unknownDestination(filter, run), run)
+  else if (!dryRun) note([afterwards], run)
   return exitCodes.ok
 }
 
@@ -139,15 +140,26 @@ async function nextText({ destinationId }: DeliveryFilter, run: ReadersRun): Pro
 async function reasonsOf(
   selection: Selection,
   filter: DeliveryFilter,
-  { deliveries }: ReadersRun,
+  run: ReadersRun,
 ): Promise<readonly string[]> {
   if (!('id' in selection)) {
     return [
       'No failed, expired or retrying delivery matches. Discarded ones are retried only by id or messageId.',
+      ...(await unknownDestination(filter, run)),
     ]
   }
-  const found = await deliveries.list({ filter, limit: deliveriesAtOnce })
+  const found = await run.deliveries.list({ filter, limit: deliveriesAtOnce })
   return found.map((delivery) => `${plainText(delivery.id)} ${whyNot(delivery)}`)
+}
+
+async function unknownDestination(
+  { destinationId: id }: DeliveryFilter,
+  { deliveries }: ReadersRun,
+): Promise<readonly string[]> {
+  const destinations = id === undefined ? undefined : await deliveries.destinations?.()
+  if (id === undefined || destinations === undefined) return []
+  const isKnown = destinations.some((destination) => destination.id === id)
+  return isKnown ? [] : [`The service has no destination ${plainText(id)}.`]
 }
 
 function whyNot({ state, lane, reason }: DeliveryFields): string {

@@ -327,6 +327,15 @@ describe('a service', () => {
     })
   })
 
+  test.each(['retry', 'discard'])('says in %s that it has no such destination', async (change) => {
+    const destinations = () => Promise.resolve([enabledDestination])
+    const { url } = await startAdmin({ samples: [delivered], options: { destinations } })
+    const noteFor = async (id: string) =>
+      (await overApi(url, ['deliveries', change, '--destination', id])).stderr
+    expect(await noteFor('nosuch')).toContain('The service has no destination nosuch.\n')
+    expect(await noteFor('crm')).not.toContain('has no destination')
+  })
+
   test('that refuses the connection cannot be reached', async () => {
     const listening = await listen(() => undefined, { host: '127.0.0.1', port: 0 })
     await listening.close()
