@@ -31,18 +31,23 @@ const storingMs = 60_000
 /** Count no more stored losses of a destination than this, because each overview counts them again. */
 const countedMax = 10_000
 
+/** Count the stored losses of this many destinations, and report the others as this process counted them. */
+const countedDestinationsMax = 100
+
 /** Returns recent losses with the numbers of deliveries that can still be retried. Leaves out destinations without any. */
 export async function currentLosses(
   ids: readonly string[],
-  { store, losses }: { store: Pick<DeliveryStore, 'countLost'>; losses: RecentLosses },
+  { store, losses }: { store: Pick<DeliveryStore, 'countLost'>; losses: Pick<RecentLosses, 'of'> },
 ): Promise<ReadonlyMap<string, Losses>> {
   const current = new Map<string, Losses>()
+  let counted = 0
   for (const destinationId of ids) {
     const lost = losses.of(destinationId)
     if (lost === undefined) continue
     const limit = Math.min(lost.deliveries, countedMax)
     const sinceMs = lost.sinceMs - storingMs
-    const deliveries = await store.countLost({ destinationId, sinceMs, limit })
+    const isCounted = ++counted <= countedDestinationsMax
+    const deliveries = isCounted ? await store.countLost({ destinationId, sinceMs, limit }) : limit
     if (deliveries === limit) current.set(destinationId, lost)
     else if (deliveries > 0) current.set(destinationId, { ...lost, deliveries })
   }
