@@ -142,7 +142,7 @@ const addRelease = command({
     'again, these regulations wait again.',
   arguments: [['<archive>', 'its name, as `regulations show` prints it']],
   options: storeOptions,
-  after: `Examples (the machine is part of the name):
+  after: `Examples:
   evroute regulations release "/srv/evroute/archive on web-1"
 
 ${exitCodesText}`,

@@ -166,7 +166,7 @@ describe('every command about a store', () => {
     await falsify(foreign, 'PRAGMA application_id = 1')
     const refused = [
       [`sqlite:${join(folder, 'missing.db')}`, 7],
-      [`sqlite:${folder}`, 2],
+      [`sqlite:${folder}`, 7],
       [`sqlite:${text}`, 7],
       [newer.url, 7],
       [foreign.url, 7],

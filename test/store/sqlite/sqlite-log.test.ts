@@ -193,7 +193,7 @@ describe('SqliteLog', () => {
 
     test('a folder', async () => {
       await mkdir(path)
-      await expectRefused('Name the file of an existing store')
+      await expectRefused('Name a file in it')
     })
 
     test('a file that is not a database', async () => {
