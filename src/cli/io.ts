@@ -55,14 +55,12 @@ export async function processIo(): Promise<ProcessIo> {
   const interruption = new AbortController()
   const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
-    if (interruption.signal.aborted) {
-      // The exit waits for threads, and a thread may hang on a disk. Let a third signal kill the process.
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
-      process.exit(130)
-    }
+    if (interruption.signal.aborted) process.exit(130)
     // Begin a new line after the ^C that the terminal echoes. In raw mode it echoes nothing.
     const showsKeys = process.stderr.isTTY && !process.stdin.isRaw
     if (signal === 'SIGINT' && showsKeys) process.stderr.write('\n')
+    // The exit waits for threads, and a thread may hang on a disk. Let a further signal kill the process then.
+    process.once('exit', () => process.off('SIGINT', onSignal).off('SIGTERM', onSignal))
     interruption.abort(signal)
   }
   let wasHungUp = false
