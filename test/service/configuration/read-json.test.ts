@@ -76,7 +76,10 @@ describe('JSON with comments', () => {
         const text = json.slice(0, start) + insert + json.slice(start + remove)
         // Without slashes in the text, trailing commas are the only extension.
         const isLenient = /,\s*[\]}]|\//.test(text)
-        if (!isLenient) expect(readJson(text).kind === 'value').toBe(isJson(text))
+        const outcome = readJson(text)
+        // JSON.parse accepts a key that an object has twice.
+        const isRepeated = outcome.kind === 'invalid' && /is there twice/.test(outcome.hint ?? '')
+        if (!isLenient && !isRepeated) expect(outcome.kind === 'value').toBe(isJson(text))
       }),
       { numRuns: 500 },
     )
