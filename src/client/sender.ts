@@ -157,6 +157,8 @@ export class Sender {
       if (isAborted || isOutcome(outcome)) return outcome
       throw new TypeError('The transport did not return an outcome')
     } catch (error) {
+      // A transport may reject because it was aborted, before `stoppable` notices.
+      if (signal.aborted) return undefined
       return { kind: 'refused', code: 'internal', message: messageOf(error) }
     }
   }

@@ -1,9 +1,6 @@
-/**
- * Resolves with the result of the work, or with undefined as soon as the signal aborts. Begins work that is a function,
- * whose own reaction to the signal then comes too late to be the result.
- */
+/** Resolves with the result of the work, or with undefined as soon as the signal aborts. */
 export async function stoppable<Result>(
-  work: Promise<Result> | (() => Promise<Result>),
+  work: Promise<Result>,
   stop: AbortSignal,
 ): Promise<Result | undefined> {
   let end = (): void => undefined
@@ -11,7 +8,7 @@ export async function stoppable<Result>(
   if (stop.aborted) end()
   stop.addEventListener('abort', end, { once: true })
   try {
-    return await Promise.race([typeof work === 'function' ? work() : work, stopped])
+    return await Promise.race([work, stopped])
   } finally {
     stop.removeEventListener('abort', end)
   }

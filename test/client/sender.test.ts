@@ -346,13 +346,13 @@ describe('Sender.abort', () => {
   })
 
   test('reports the abort if the transport rejects at once, as one with fetch does', async () => {
-    const transport = new ScriptedTransport(
-      () =>
+    const { sender, failed } = senderOver({
+      send: (_batch, signal) =>
         new Promise((_resolve, reject) => {
-          transport.signals[0]?.addEventListener('abort', () => reject(new Error('aborted')))
+          signal.addEventListener('abort', () => reject(new Error('aborted')))
         }),
-    )
-    const { sender, failed } = senderOver(transport)
+      close: () => Promise.resolve(),
+    })
     sender.send(batchOf('a'))
     await nextTurn()
     sender.abort()
