@@ -205,10 +205,10 @@ export default tseslint.config(
         {
           patterns: [
             {
-              regex: `^(\\.\\./)+(?!model/(?:curl-command|failure-text)\\.ts$)(${alternatives(rooms)})/`,
+              regex: `^(\\.\\./)+(?!model/(?:curl-command|delivery|failure-text)\\.ts$)(${alternatives(rooms)})/`,
               allowTypeImports: true,
               message:
-                'The page imports curl commands, the words for failures, and only types of other rooms.',
+                'The page imports curl commands, the rules of retries, the words for failures, and only types of other rooms.',
             },
           ],
         },

@@ -1,5 +1,5 @@
-// Builds unless `dist` is newer than everything that it is made from. npm runs this after an installation and before the
-// first `npx evroute` in a clone, where it shows nothing of a build that takes half a minute. Tests and checks run it too.
+// Builds unless `dist` is newer than everything that it is made from. Tests and checks run this. npm runs it after an
+// installation and before the first `npx evroute` in a clone, where it shows nothing of a build of half a minute.
 import { execSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -180,8 +180,8 @@ function handlerOf(entry: ApiOperation, { actions, runtime }: AdminApiOptions): 
         ? await readDocument(request, { clock, bytesMax: entry.bodyBytesMax })
         : { value: query }
     if (content === undefined) return
-    const isRead = 'error' in content || entry.reads === undefined
-    const reading = isRead ? content : readFields(entry.reads, content.value)
+    const isComplete = 'error' in content || entry.reads === undefined
+    const reading = isComplete ? content : readFields(entry.reads, content.value)
     if ('error' in reading) send(response, reading)
     else if (isStreaming) {
       const work = (input: StreamingInput) => entry.stream(reading.value, input)

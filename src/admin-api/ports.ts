@@ -66,10 +66,7 @@ export interface SourcesState {
 export interface DestinationActions {
   /** Enables or disables the destination, until its `enabled` in the file changes or the process ends. */
   setEnabled(id: string, enabled: boolean): boolean
-  /**
-   * Delivers a sample to this destination only. Resolves to its messageId; null if the destination is disabled,
-   * undefined if there is none with this id.
-   */
+  /** Delivers a sample to this destination only. Resolves to its messageId, or to null if the destination is disabled. */
   sendTest(id: string): Promise<string | null | undefined>
 }
 

@@ -34,7 +34,7 @@ const countedMax = 10_000
 /** Count the stored losses of this many destinations, and report the others as this process counted them. */
 const countedDestinationsMax = 100
 
-/** Returns recent losses with the numbers of deliveries that can still be retried. Leaves out destinations without any. */
+/** Counts the recent losses that can still be retried. Leaves out destinations without any. */
 export async function currentLosses(
   ids: readonly string[],
   { store, losses }: { store: Pick<DeliveryStore, 'countLost'>; losses: Pick<RecentLosses, 'of'> },

@@ -100,7 +100,7 @@ async function openConnections(isSecure: boolean) {
     ? await import('node:https')
     : await import('node:http')
   const { readAnswer } = await import('../http/index.ts')
-  // Use the global agent's proxy and certificate authorities, but not its timeout, which would close idle connections.
+  // Use the global agent's proxy and certificate authorities. Its timeout would close idle connections.
   const { options } = http.globalAgent as Https.Agent
   const agent = new http.Agent({ ...options, keepAlive: true, timeout: undefined })
   return { http, agent, readAnswer }

@@ -5,7 +5,10 @@ export interface EncodedBatch {
   readonly callCount: number
 }
 
-/** A rejected call of a batch, identified by `index` or else by `messageId`. The client warns if the batch has no such call. */
+/**
+ * A rejected call of a batch, identified by `index` or else by `messageId`. The client warns if the batch has no such
+ * call.
+ */
 export interface RejectedCall {
   /** The call's position in the batch, from 0. */
   readonly index?: number | undefined

@@ -128,9 +128,10 @@ export interface DeliveryLog {
    */
   retry(request: ChangeRequest): Promise<ChangeResult>
   /**
-   * Ends matching pending deliveries as `failed`, with the reason `discarded`. Skips leased deliveries, and deliveries that were accepted after `nowMs`. In SQLite, a process
-   * sees only its own leases, so it may discard a delivery that another process is sending. Such a delivery counts as
-   * delivered if its endpoint accepts it. Like `retry`, continues at `after`.
+   * Ends matching pending deliveries as `failed`, with the reason `discarded`. Skips leased deliveries, and deliveries
+   * that were accepted after `nowMs`. In SQLite, a process sees only its own leases, so it may discard a delivery that
+   * another process is sending. Such a delivery counts as delivered if its endpoint accepts it. Like `retry`, continues
+   * at `after`.
    */
   discard(request: ChangeRequest): Promise<ChangeResult>
   /** Counts deliveries that failed or expired, without discarded and erased ones. */

@@ -166,7 +166,7 @@ function ownFamilies(): readonly number[] {
   return own.length > 0 ? own : [4, 6]
 }
 
-/** Lists the network interfaces; none if a sandbox, such as a systemd unit without AF_NETLINK, hides them. */
+/** Returns the network interfaces, or an empty object if a sandbox hides them. A systemd unit without AF_NETLINK does. */
 function interfaces(): ReturnType<typeof networkInterfaces> {
   try {
     return networkInterfaces()

@@ -33,16 +33,17 @@ export function curlCommand(
     return `echo ${rawBase64} | base64 -d | ${[...words, '--data-binary', '@-'].join(' ')}`
   }
   // With --data-binary, a text that begins with @ would be read as a file name.
-  return [...words, '--data-raw', quoted(text)].join(' ')
+  return [...words, '--data-raw', shellQuoted(text)].join(' ')
 }
 
-function quoted(text: string): string {
+/** Quotes a text for a POSIX shell. */
+export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Quotes a path or a header, in which each character is one byte. Writes bytes outside ASCII in octal. */
 function bytesWord(text: string): string {
-  if (/^[\x20-\x7e]*$/.test(text)) return quoted(text)
+  if (/^[\x20-\x7e]*$/.test(text)) return shellQuoted(text)
   const octal = (byte: string): string => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
-  return `"$(printf -- ${quoted(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
+  return `"$(printf -- ${shellQuoted(text.replace(/[^\x20-\x7e]|[\\%]/g, octal))})"`
 }

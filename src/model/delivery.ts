@@ -60,6 +60,17 @@ export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 /** The recorded error of a delivery that an operator discarded. */
 export const discardedReason = 'discarded'
 
+/** The failure reason of a delivery that an erasure ended. It replaces the reason of an earlier failure. */
+export const erasedReason = 'erased'
+
+/**
+ * Returns the reasons of ended deliveries that a manual retry skips: `erased`, and `discarded` unless the retry names
+ * deliveries by id or messageId.
+ */
+export function reasonsNotRetried(isNamed: boolean): readonly string[] {
+  return isNamed ? [erasedReason] : [erasedReason, discardedReason]
+}
+
 /** The final state of a delivery, by the reason why it was given up. */
 export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>> = Object.freeze({
   window_over: 'expired',

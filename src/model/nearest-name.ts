@@ -13,7 +13,7 @@ export function nearestName(wrong: string, known: readonly string[]): string | u
   return nearest
 }
 
-/** Says that there is no such name, as a sentence without a period. Suggests a similar name, or lists the known ones. */
+/** Says that a name is unknown, without a final period. Suggests a similar name, or lists the known ones. */
 export function unknownName(what: string, known: readonly string[], given?: string): string {
   if (given === undefined) return `There is no such ${what}: ${knownNames(known)}`
   const meant = nearestName(given, known)

@@ -1,4 +1,4 @@
-import { curlCommand } from '../model/curl-command.ts'
+import { curlCommand, shellQuoted } from '../model/curl-command.ts'
 import type { EventRecord } from '../receiver/index.ts'
 import { bytesOf, textOf } from './text.ts'
 
@@ -10,10 +10,6 @@ export function curlText(record: EventRecord, origin: string): string {
 /** Uses the origin of the page, because the sender chose the Host and could name a different server. */
 function urlOf({ path }: EventRecord, origin: string): string {
   return origin + (path.startsWith('/') ? path : '/')
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** Fields that a test does not expect, because evroute sets them and they are different in each run. */
@@ -33,7 +29,7 @@ function callOf({ body }: EventRecord): Readonly<Record<string, unknown>> {
 /** Makes a command for a POSIX shell that sends the same call with `evroute send`. */
 export function sendCommand(record: EventRecord, origin: string): string {
   const secret = record.signature === 'unchecked' ? '' : ' --secret env:EVROUTE_SECRET'
-  const to = quoted(urlOf(record, origin))
+  const to = shellQuoted(urlOf(record, origin))
   return `npx evroute send --file - --to ${to}${secret} <<'EOF'\n${JSON.stringify(callOf(record))}\nEOF`
 }
 

@@ -3,7 +3,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** Sends a request, and returns its answer. Throws an Error if the server is not reached, or doesn't finish its answer. */
+/** Sends a request, and returns its answer. Throws an Error if no whole answer arrives. */
 export async function sendRequest(path: string, init?: RequestInit): Promise<Answer> {
   try {
     const answer = await fetch(path, init)

@@ -3,9 +3,6 @@ import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
 /** The failure reason of deliveries that arrive while their destination's backlog is full. */
 export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
 
-/** The failure reason of a delivery that an erasure ended. It replaces the reason of an earlier failure. */
-export const erasedReason = 'erased'
-
 /** Counts given-up deliveries per destination; `destinationIds` has an entry for each delivery. */
 export function givenUpByDestination(
   destinationIds: readonly string[],

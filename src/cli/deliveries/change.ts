@@ -6,7 +6,7 @@ import type {
   ChangeResult,
   DeliveryFilter,
 } from '../../delivery/index.ts'
-import { discardedReason, plainText, recordLine } from '../../model/index.ts'
+import { erasedReason, plainText, reasonsNotRetried, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { countOf } from '../output/numbers.ts'
@@ -114,8 +114,8 @@ function isRetried(
   { id, messageId }: DeliveryFilter,
 ): boolean {
   if (state === 'pending') return lane === 'retry'
-  if (reason === discardedReason) return id !== undefined || messageId !== undefined
-  return reason !== 'erased'
+  const isNamed = id !== undefined || messageId !== undefined
+  return reason === null || !reasonsNotRetried(isNamed).includes(reason)
 }
 
 const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
@@ -164,6 +164,6 @@ async function unknownDestination(
 
 function whyNot({ state, lane, reason }: DeliveryFields): string {
   if (state === 'delivered') return 'was already delivered'
-  if (reason === 'erased') return 'cannot be retried, because its user was deleted'
+  if (reason === erasedReason) return 'cannot be retried, because its user was deleted'
   return lane === 'first' ? 'is waiting for its first attempt' : 'is already due'
 }

@@ -16,6 +16,7 @@ import {
 import {
   columnsOf,
   cutToColumns,
+  erasedReason,
   formatDuration,
   isJsonObject,
   parseJson,
@@ -215,7 +216,8 @@ function bodyText({ body, delivery }: AnswerRecord<'story'>, style: Style): stri
 }
 
 function noBodyText({ state, reason, userId }: DeliveryFields, style: Style): string {
-  if (reason === 'erased') return style.faint('the body was erased, because its user was deleted')
+  if (reason === erasedReason)
+    return style.faint('the body was erased, because its user was deleted')
   return state === 'delivered' && userId === null
     ? style.faint('the body was erased with its user, or is missing from the store')
     : style.bad('the body of this webhook is missing from the store')

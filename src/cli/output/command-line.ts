@@ -1,4 +1,4 @@
-import { endpointName } from '../../model/index.ts'
+import { endpointName, shellQuoted } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 
 /** Returns the name to call evroute by: `npx evroute` if npx started it. */
@@ -13,7 +13,7 @@ export function asCalled(text: string, io: Pick<Io, 'env'>): string {
 
 /** Quotes a word for a POSIX shell, if necessary. */
 export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word)
 }
 
 /** Formats a command line for pasting. Secrets become `...`, unless they are references such as `env:NAME`. */

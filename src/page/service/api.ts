@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { AnswerRecord, AudienceFields } from '../../admin-api/index.ts'
 import type { SyncCounts } from '../../audience/index.ts'
+import { reasonsNotRetried } from '../../model/delivery.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 import { sendRequest, jsonOf, post, queryOf, withQuery, type Answer } from '../http.ts'
 
@@ -79,7 +80,7 @@ export async function countDeliveries(
 ): Promise<number> {
   const query = queryOf({ limit: countedRows, ...conditions })
   if (!query.has('state')) for (const state of statesOf[action]) query.append('state', state)
-  const skipped = conditions.message ? ['erased'] : ['erased', 'discarded']
+  const skipped = reasonsNotRetried(Boolean(conditions.message))
   const isCounted = ({ reason }: { readonly reason: string | null }): boolean =>
     action === 'discard' || reason === null || !skipped.includes(reason)
   for (let count = 0; ;) {

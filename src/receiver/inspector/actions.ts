@@ -91,7 +91,10 @@ function readPlan(plan: unknown): string | readonly string[] {
 /** To find a sent request, at most this many newly received requests are searched. */
 const receivedMeanwhileMax = 1_000
 
-/** Sends a request. Returns its answer, and its event in this receiver; null if there is none. */
+/**
+ * Sends a request. Returns its answer, with the number and signature of the event that it became. Both are null if this
+ * receiver did not get it.
+ */
 async function sendTo(
   endpoint: number,
   outgoing: OutgoingRequest,

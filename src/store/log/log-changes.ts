@@ -7,8 +7,8 @@ import type {
   LostRequest,
   PurgeRequest,
 } from '../../delivery/index.ts'
-import { discardedReason, type GivenUpDeliveries } from '../../model/index.ts'
-import { givenUpByDestination, erasedReason } from '../added-deliveries.ts'
+import { discardedReason, reasonsNotRetried, type GivenUpDeliveries } from '../../model/index.ts'
+import { givenUpByDestination } from '../added-deliveries.ts'
 import {
   firstRow,
   joined,
@@ -108,10 +108,9 @@ export function conditionsOf(filter: DeliveryFilter, { isOfUser }: Dialect, stat
 export function* retry(engine: LogEngine, request: ChangeRequest): Script<ChangeResult> {
   const { nowMs, filter } = request
   const isNamed = filter.id !== undefined || filter.messageId !== undefined
-  const skipped = isNamed ? sql`${erasedReason}` : sql`${erasedReason}, ${discardedReason}`
   const ended = (state: LoggedState): Range => ({
     condition: sql`${raw(`state = '${state}'`)} AND state <> 'pending' AND settled_at <= ${nowMs}
-      AND coalesce(reason, '') NOT IN (${skipped})`,
+      AND coalesce(reason, '') NOT IN (${joined(reasonsNotRetried(isNamed), ', ')})`,
     by: 'settled_at',
   })
   const waiting: Range = {
@@ -137,7 +136,7 @@ export function* countLost({ destinationId, sinceMs, limit }: LostRequest): Scri
       SELECT 1 FROM evroute_deliveries
       WHERE destination_id = ${toStored(destinationId)} AND (state = 'failed' OR state = 'expired')
         AND state <> 'pending' AND settled_at >= ${sinceMs}
-        AND coalesce(reason, '') NOT IN (${erasedReason}, ${discardedReason})
+        AND coalesce(reason, '') NOT IN (${joined(reasonsNotRetried(false), ', ')})
       LIMIT ${limit}) lost`)
   return row?.deliveries ?? 0
 }

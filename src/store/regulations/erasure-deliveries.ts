@@ -1,4 +1,4 @@
-import { erasedReason } from '../added-deliveries.ts'
+import { erasedReason } from '../../model/index.ts'
 import { firstRow, raw, rowsOf, run, sql, type Dialect, type Script, type Sql } from '../sql.ts'
 import {
   erasableColumns,
